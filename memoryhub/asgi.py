@@ -1,0 +1,9 @@
+"""Offer memoryhub to a server that speaks ASGI."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
+
+application = get_asgi_application()

@@ -1,0 +1,1 @@
+"""Base layer, embedded: runs PostgreSQL, Valkey and the product's own processes on one machine."""

@@ -1,0 +1,1 @@
+"""Interface layer, management: what an operator can ask for on the command line."""

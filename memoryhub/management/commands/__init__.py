@@ -1,0 +1,1 @@
+"""Interface layer, management commands: one module for each `manage.py` command."""
