@@ -22,7 +22,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.embedded.paths import PROJECT, find_home, load_secrets
+from memoryhub.embedded.paths import PROJECT, find_home
 
 BASE_DIR = PROJECT
 HOME = find_home()
@@ -43,7 +43,7 @@ if not SECRET_KEY:
     if EXTERNAL_DATABASE:
         message = "Set MEMORYHUB_SECRET_KEY: several machines may share an external database."
         raise ImproperlyConfigured(message)
-    SECRET_KEY = load_secrets(home=HOME).django
+    SECRET_KEY = HOME.secrets.django
 
 # --- Addresses -----------------------------------------------------------------------------------
 
@@ -133,11 +133,10 @@ def _find_databases() -> tuple[dict[str, Any], dict[str, Any]]:
     if EXTERNAL_DATABASE:
         owner = os.environ.get("OWNER_DATABASE_URL", EXTERNAL_DATABASE)
         return _read_database_url(EXTERNAL_DATABASE), _read_database_url(owner)
-    known = load_secrets(home=HOME)
     place = {"HOST": str(HOME.sockets), "PORT": "5432", "NAME": "memoryhub"}
     return (
-        {**place, "USER": "memoryhub_app", "PASSWORD": known.app},
-        {**place, "USER": "memoryhub_owner", "PASSWORD": known.owner},
+        {**place, "USER": "memoryhub_app", "PASSWORD": HOME.secrets.app},
+        {**place, "USER": "memoryhub_owner", "PASSWORD": HOME.secrets.owner},
     )
 
 

@@ -1,12 +1,13 @@
 """Say where one installation keeps its data, sockets, locks and secrets."""
 
+import contextlib
 import hashlib
 import json
 import os
 import pwd
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +19,7 @@ LONGEST_SOCKET_NAME = "/.s.PGSQL.5432.lock"
 SERVICE_ACCOUNTS = ("memoryhub", "nobody")
 
 
-class UnusableFolder(Exception):  # noqa: N818 - exceptions are named as facts
+class UnusableFolder(Exception):
     """Report a folder that belongs to somebody else."""
 
 
@@ -29,6 +30,17 @@ class Account:
     name: str
     uid: int
     gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Hold what is generated once for an installation: its name and its passwords."""
+
+    installation: str
+    django: str
+    superuser: str
+    owner: str
+    app: str
 
 
 @dataclass(frozen=True)
@@ -44,19 +56,17 @@ class Home:
     @cached_property
     def account(self) -> Account | None:
         """The account that runs the servers; None means our own."""
-        if os.geteuid() != 0:
-            return None
-        return find_service_account()
+        return find_service_account() if os.geteuid() == 0 else None
 
-    @property
-    def digest(self) -> str:
-        """A short name for this installation."""
-        return hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+    @cached_property
+    def secrets(self) -> Secrets:
+        """The installation's secrets, generated on first use."""
+        return load_secrets(file=self.root / "secrets.json")
 
     @property
     def store(self) -> Path:
         """The folder of the servers' data."""
-        return self.root if self.account is None else ROOT_STORE / self.digest
+        return self.root if self.account is None else ROOT_STORE / self.secrets.installation
 
     @property
     def sockets(self) -> Path:
@@ -64,7 +74,13 @@ class Home:
         folder = self.store / "run"
         if len(os.fsencode(folder)) + len(LONGEST_SOCKET_NAME) <= SOCKET_PATH_LIMIT:
             return folder
-        return SHORT_STORE / f"memoryhub-{os.geteuid()}-{self.digest}"
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+        return SHORT_STORE / f"memoryhub-{os.geteuid()}-{digest}"
+
+    @property
+    def valkey_socket(self) -> Path:
+        """Valkey's socket."""
+        return self.sockets / "valkey.sock"
 
     @property
     def logs(self) -> Path:
@@ -76,40 +92,16 @@ class Home:
         """The folder of the collected static files."""
         return self.root / "static"
 
-    @property
-    def postgres_data(self) -> Path:
-        """PostgreSQL's data folder."""
-        return self.store / "postgres"
-
-    @property
-    def valkey_data(self) -> Path:
-        """Valkey's data folder."""
-        return self.store / "valkey"
-
-    @property
-    def valkey_socket(self) -> Path:
-        """Valkey's socket."""
-        return self.sockets / "valkey.sock"
-
-    @property
-    def secrets_file(self) -> Path:
-        """The file of the generated secrets."""
-        return self.root / "secrets.json"
-
-    @property
-    def lock_file(self) -> Path:
-        """The file that the running supervisor holds."""
-        return self.root / "serve.lock"
-
-
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """Hold the secrets generated for an embedded installation."""
-
-    django: str
-    superuser: str
-    owner: str
-    app: str
+    def make_folders(self) -> None:
+        """Make every folder that the servers need."""
+        make_private_folder(path=self.root)
+        make_private_folder(path=self.logs)
+        if self.account is not None:
+            ROOT_STORE.mkdir(exist_ok=True)
+            if ROOT_STORE.stat().st_uid == 0:
+                ROOT_STORE.chmod(0o755)  # our own folder: the service account passes through it
+        for folder in (self.store, self.sockets):
+            make_private_folder(path=folder, account=self.account)
 
 
 def find_service_account() -> Account:
@@ -133,39 +125,37 @@ def find_home() -> Home:
 
 
 def make_private_folder(*, path: Path, account: Account | None = None) -> None:
-    """Make `path` with mode 0700 for `account`; leave the mode of every parent folder alone.
+    """Make `path` with mode 0700 for `account`; change no folder that exists.
 
     Raises:
         UnusableFolder: if the folder exists and belongs to another account.
     """
-    for parent in reversed(path.parents):
-        parent.mkdir(mode=0o755, exist_ok=True)
-    wanted = os.geteuid() if account is None else account.uid
+    path.parent.mkdir(parents=True, exist_ok=True)
+    owner = os.geteuid() if account is None else account.uid
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
         found = path.lstat()
-        if found.st_uid != wanted or not stat.S_ISDIR(found.st_mode):
-            message = f"{path} exists and is not a folder of ours."
-            raise UnusableFolder(message) from None
+        if found.st_uid != owner or not stat.S_ISDIR(found.st_mode):
+            raise UnusableFolder(f"{path} is there already and is not a folder of ours.") from None
         return
     if account is not None:
         os.chown(path, account.uid, account.gid)
 
 
-def load_secrets(*, home: Home) -> Secrets:
-    """Return the installation's secrets, generated on the first call and kept in one file."""
-    if not home.secrets_file.exists():
-        make_private_folder(path=home.root)
-        fresh = Secrets(*(secrets.token_urlsafe(48) for _ in range(4)))
-        draft = home.root / f"secrets.{os.getpid()}.draft"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump({name: getattr(fresh, name) for name in Secrets.__slots__}, file, indent=2)
-        try:
-            os.link(draft, home.secrets_file)  # unlike a rename, it never replaces another's file
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return Secrets(**json.loads(home.secrets_file.read_text()))
+def load_secrets(*, file: Path) -> Secrets:
+    """Return the secrets in `file`, generated on the first call.
+
+    Two processes may come first together; one file wins, whole, and both read it.
+    """
+    if not file.exists():
+        make_private_folder(path=file.parent)
+        fresh = Secrets(secrets.token_hex(6), *(secrets.token_urlsafe(48) for _ in range(4)))
+        draft = file.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as stream:
+            json.dump(asdict(fresh), stream, indent=2)
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, file)  # unlike a rename, a link never replaces another's file
+        draft.unlink()
+    return Secrets(**json.loads(file.read_text()))
