@@ -6,7 +6,7 @@ from memoryhub.embedded.paths import PROJECT
 
 os.environ.setdefault("MEMORYHUB_HOME", str(PROJECT / "var" / "test"))
 
-from memoryhub.settings import *  # noqa: E402, F403 - the home must be known first
+from memoryhub.settings import *  # noqa: F403 - the home must be known first
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {
