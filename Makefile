@@ -56,12 +56,12 @@ clean: ## Remove .venv and the tools' caches; data stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/base.stamp: requirements/base.txt
-	@test -x $(BIN)/pip || { $(make_venv); }
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
+	@test -x $(BIN)/python || { $(make_venv); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt .venv/base.stamp
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # A browser for the end-to-end tests: the one that CHROMIUM names, the system's, Debian's or

@@ -52,9 +52,7 @@ def servers() -> Iterator[None]:
             except HomeInUse:
                 assert postgres.answers(home=settings.HOME)
             else:
-                stack.enter_context(
-                    run_servers(home=settings.HOME, broker=not settings.EXTERNAL_BROKER)
-                )
+                stack.enter_context(run_servers(home=settings.HOME, broker=not settings.EXTERNAL_BROKER))
         yield
 
 
@@ -88,9 +86,7 @@ def connect_as(django_db_setup: None) -> Iterator[ConnectAs]:  # noqa: ARG001 - 
         def connect(role: Role) -> psycopg.Connection[Any]:
             name = connections["owner"].settings_dict["NAME"]
             if role == "superuser":
-                connection: psycopg.Connection[Any] = postgres.connect_as_superuser(
-                    home=settings.HOME, database=name
-                )
+                connection: psycopg.Connection[Any] = postgres.connect_as_superuser(home=settings.HOME, database=name)
                 connection.autocommit = False
             else:
                 where = connections["owner" if role == "owner" else "default"].settings_dict

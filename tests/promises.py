@@ -39,9 +39,7 @@ class Promises:
         self.tests: dict[str, list[str]] = {}
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Remember which test shows which promise; keep only the wanted ones."""
         for item in items:
             shown = [str(mark.args[0]) for mark in item.iter_markers("promise")]

@@ -93,9 +93,7 @@ def answers(*, home: Home) -> bool:
     return True
 
 
-def connect_as_superuser(
-    *, home: Home, database: str = "template1"
-) -> psycopg.Connection[tuple[object, ...]]:
+def connect_as_superuser(*, home: Home, database: str = "template1") -> psycopg.Connection[tuple[object, ...]]:
     """Connect as the role that makes extensions and backups and serves no request."""
     return psycopg.connect(
         host=str(home.sockets),
@@ -181,13 +179,9 @@ def _make_cluster(*, home: Home, programs: Path, data: Path) -> None:
 
 def _make_roles_and_database(*, home: Home) -> None:
     with connect_as_superuser(home=home) as connection:
-        if connection.execute(
-            "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
-        ).fetchone():
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             return
-        if not connection.execute(
-            "SELECT 1 FROM pg_roles WHERE rolname = 'memoryhub_app'"
-        ).fetchone():
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'memoryhub_app'").fetchone():
             roles = sql.SQL((HERE / "cluster.sql").read_text())  # type: ignore[arg-type]
             connection.execute(roles.format(owner=home.secrets.owner, app=home.secrets.app))
         connection.execute((HERE / "database.sql").read_bytes())
