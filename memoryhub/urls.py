@@ -1,10 +1,13 @@
 """Map addresses to the interfaces."""
 
-from django.urls import path
+from django.contrib import admin
+from django.urls import include, path
 
 from memoryhub.health import is_alive, is_ready
 
 urlpatterns = [
     path("healthz", is_alive, name="healthz"),
     path("readyz", is_ready, name="readyz"),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
 ]

@@ -4,6 +4,11 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from memoryhub.embedded.processes import bind_worker_to_parent
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
+
+if os.environ.get("MEMORYHUB_PROCESS") == "web":
+    bind_worker_to_parent()
 
 application = get_wsgi_application()

@@ -2,6 +2,7 @@
 
 import ctypes
 import fcntl
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -100,6 +101,14 @@ def bind_to_parent(death_signal: signal.Signals) -> Callable[[], None]:
             os._exit(1)
 
     return bind
+
+
+def bind_worker_to_parent() -> None:
+    """Tie a worker, started by a server's own `multiprocessing`, to that server."""
+    _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        os._exit(1)
 
 
 def account_options(account: Account | None) -> dict[str, object]:

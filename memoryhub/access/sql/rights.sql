@@ -1,0 +1,50 @@
+-- May this principal use this right on this scope, by itself or through a group?
+-- Rights are read again at every commit, so a right that was taken away stops at once.
+CREATE FUNCTION has_scope_right_v1(p_principal uuid, p_scope uuid, p_right text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM scope_user_permissions held
+        JOIN auth_permission known ON known.id = held.permission_id
+        WHERE held.user_id = p_principal AND held.content_object_id = p_scope AND known.codename = p_right
+    ) OR EXISTS (
+        SELECT FROM scope_group_permissions held
+        JOIN auth_permission known ON known.id = held.permission_id
+        JOIN principals_groups member ON member.group_id = held.group_id
+        WHERE member.principal_id = p_principal AND held.content_object_id = p_scope
+          AND known.codename = p_right
+    )
+$$;
+
+-- Which rights does this principal hold on this scope? Names, in order.
+CREATE FUNCTION list_scope_rights_v1(p_principal uuid, p_scope uuid) RETURNS text[]
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(array_agg(DISTINCT codename ORDER BY codename), '{}') FROM (
+        SELECT known.codename::text FROM scope_user_permissions held
+        JOIN auth_permission known ON known.id = held.permission_id
+        WHERE held.user_id = p_principal AND held.content_object_id = p_scope
+        UNION ALL
+        SELECT known.codename::text FROM scope_group_permissions held
+        JOIN auth_permission known ON known.id = held.permission_id
+        JOIN principals_groups member ON member.group_id = held.group_id
+        WHERE member.principal_id = p_principal AND held.content_object_id = p_scope
+    ) rights
+$$;
+
+-- Who is this token? One narrow look-up before any tenant is known; no cache, so a revoked token stops at once.
+-- Tokens, principals and tenants have no row-level security (see docs/reference/configuration.md).
+CREATE FUNCTION authenticate_token_v1(p_digest text, p_now timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT jsonb_build_object(
+        'token', token.id, 'principal', actor.id, 'tenant', tenant.id, 'tenant_slug', tenant.slug,
+        'kind', actor.kind, 'name', coalesce(nullif(actor.display_name, ''), actor.username),
+        'rank', actor.rank, 'actions', token.actions, 'salt', encode(tenant.digest_salt, 'hex'),
+        'expires_at', token.expires_at,
+        'groups', coalesce((SELECT jsonb_agg(known.name ORDER BY known.name) FROM principals_groups member
+                            JOIN auth_group known ON known.id = member.group_id
+                            WHERE member.principal_id = actor.id), '[]'))
+    FROM api_tokens token
+    JOIN principals actor ON actor.id = token.principal_id
+    JOIN tenants tenant ON tenant.id = token.tenant_id
+    WHERE token.secret_digest = p_digest AND token.revoked_at IS NULL AND actor.is_active
+      AND (token.expires_at IS NULL OR token.expires_at > p_now) AND tenant.digest_salt IS NOT NULL
+$$;

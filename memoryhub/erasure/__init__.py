@@ -1,0 +1,1 @@
+"""Governed object, erasure: barriers that keep revoked material from being used or coming back."""

@@ -1,0 +1,1 @@
+"""Governed object, extraction: turns events into proposals behind one Protocol."""

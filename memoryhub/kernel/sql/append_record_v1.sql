@@ -1,0 +1,66 @@
+-- Append records: envelope and body, each once. The caller holds the scope's guard.
+-- Takes a list of events of one scope (or one event), in the order of their key digests so that overlapping
+-- batches cannot wait for each other in a circle. Returns the ids that were new.
+CREATE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sql AS $$
+    WITH given AS (
+        SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, tenant uuid, event_key_digest text, scope uuid,
+            actor uuid, sender uuid, session_key text, task_key text, source_type text, trust text,
+            occurred_at timestamptz, source_seq bigint, ingested_at timestamptz, content_ref text,
+            content_digest text, redactions jsonb, retention_class text, deletion_epoch bigint, event_key text,
+            payload jsonb, salt text, without_body boolean)
+    ), envelope AS (
+        INSERT INTO source_events (id, tenant_id, event_key_digest, scope_id, actor_id, sender_id, session_key,
+            task_key, source_type, trust, occurred_at, source_seq, ingested_at, content_ref, content_digest,
+            redactions, retention_class, deletion_epoch, derived_from_run, root)
+        SELECT e.id, e.tenant, e.event_key_digest, e.scope, e.actor, e.sender, e.session_key, e.task_key,
+            e.source_type, e.trust, e.occurred_at, e.source_seq, e.ingested_at, e.content_ref, e.content_digest,
+            e.redactions, e.retention_class, e.deletion_epoch,
+            -- What an agent says in a session after a recall may be an echo of that recall; the server says so.
+            CASE WHEN e.session_key <> '' AND e.actor = e.sender THEN (
+                SELECT run.id FROM retrieval_runs run
+                WHERE run.tenant_id = e.tenant AND run.session_key = e.session_key
+                ORDER BY run.at DESC LIMIT 1) END,
+            e.id
+        FROM given e ORDER BY e.event_key_digest
+        ON CONFLICT ON CONSTRAINT source_events_are_received_once DO NOTHING
+        RETURNING id
+    ), body AS (
+        INSERT INTO source_event_bodies (event_id, tenant_id, event_key, payload, salt, erased_at, erased_by)
+        SELECT e.id, e.tenant, e.event_key, e.payload, decode(e.salt, 'hex'), NULL, NULL
+        FROM given e JOIN envelope USING (id)
+        WHERE NOT coalesce(e.without_body, false)
+        RETURNING event_id
+    )
+    SELECT coalesce(array_agg(id), '{}') FROM envelope
+$$;
+
+-- Append one record or fail: for an explicit write, whose caller has looked for a replay before.
+CREATE FUNCTION append_record_v1(p jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF cardinality(append_records_v1(jsonb_build_array(p))) = 0 THEN
+        RAISE EXCEPTION 'the event was received meanwhile'
+            USING ERRCODE = 'unique_violation', CONSTRAINT = 'source_events_are_received_once';
+    END IF;
+END $$;
+
+-- Write evidence, its quote and its roots; a key that is known keeps what it stands for.
+CREATE FUNCTION write_evidence_v1(p_tenant uuid, p jsonb, p_recorded timestamptz) RETURNS void
+LANGUAGE sql AS $$
+    WITH given AS (
+        SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, evidence_key text, kind text, source_kind text,
+            source_id uuid, scope uuid, event uuid, span_start int, span_end int, "position" text, digest text,
+            observed_at timestamptz, quote text, salt text, roots uuid[])
+    ), written AS (
+        INSERT INTO evidence (id, tenant_id, evidence_key, kind, source_kind, source_id, scope_id, event_id,
+            span_start, span_end, "position", digest, observed_at, recorded_at, availability)
+        SELECT e.id, p_tenant, e.evidence_key, e.kind, e.source_kind, e.source_id, e.scope, e.event, e.span_start,
+            e.span_end, e."position", e.digest, e.observed_at, p_recorded, 'available'
+        FROM given e RETURNING id
+    ), body AS (
+        INSERT INTO evidence_bodies (evidence_id, tenant_id, quote, salt, erased_at, erased_by)
+        SELECT e.id, p_tenant, e.quote, decode(e.salt, 'hex'), NULL, NULL FROM given e JOIN written USING (id)
+        WHERE e.quote IS NOT NULL
+    )
+    INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)
+    SELECT uuidv7(), p_tenant, e.id, root FROM given e JOIN written USING (id), unnest(e.roots) AS root
+$$;

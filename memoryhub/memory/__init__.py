@@ -1,0 +1,1 @@
+"""Governed object, memory: candidates, decisions, heads, versions and the set of claims."""

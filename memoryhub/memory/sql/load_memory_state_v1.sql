@@ -1,0 +1,81 @@
+-- Everything a merge decision is made from, in one round trip: what the key is declared to be, the scope and its
+-- epoch, the head, the claims and rulings that can still matter, and the barrier if one stands.
+-- A newest claim is decided from the tail: claims from the standing part's beginning on. An older claim, or an
+-- open conflict, gets the whole set.
+CREATE FUNCTION load_memory_state_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_tenant uuid := (p->>'tenant')::uuid;
+    v_scope uuid := (p->>'scope')::uuid;
+    v_subject uuid := (p->>'subject')::uuid;
+    v_valid_from timestamptz := (p->>'valid_from')::timestamptz;
+    head memory_heads%ROWTYPE;
+    standing memory_versions%ROWTYPE;
+    tail_from timestamptz;
+    answer jsonb;
+BEGIN
+    IF p ? 'memory' THEN
+        SELECT * INTO head FROM memory_heads WHERE tenant_id = v_tenant AND id = (p->>'memory')::uuid;
+    ELSE
+        SELECT * INTO head FROM memory_heads
+        WHERE tenant_id = v_tenant AND scope_id = v_scope AND subject_id = v_subject
+          AND memory_type = p->>'memory_type' AND fact_key = p->>'fact_key'
+          AND conditions_digest = p->>'conditions_digest' AND value_key = p->>'value_key';
+    END IF;
+    answer := jsonb_build_object(
+        'epoch', (SELECT deletion_epoch FROM scopes WHERE tenant_id = v_tenant AND id = v_scope),
+        'may_propose', has_scope_right_v1((p->>'principal')::uuid, v_scope, p->>'right'),
+        'barrier', find_barrier_v1(v_tenant, v_scope, coalesce(v_subject, head.subject_id), head.id,
+                                   coalesce(p->>'fact_key', head.fact_key),
+                                   ARRAY(SELECT jsonb_array_elements_text(p->'sources')::uuid),
+                                   (p->>'epoch')::bigint));
+    IF head.id IS NULL THEN
+        RETURN answer;
+    END IF;
+    answer := answer || jsonb_build_object('head', jsonb_build_object(
+        'id', head.id, 'version', head.version, 'has_open_conflict', head.has_open_conflict,
+        'last_recorded_at', head.last_recorded_at));
+    IF NOT head.has_open_conflict AND NOT coalesce((p->>'whole')::boolean, false) THEN
+        -- The newest part that is held now; the claim must begin after it for the tail to be enough.
+        SELECT * INTO standing FROM memory_versions
+        WHERE tenant_id = v_tenant AND memory_id = head.id AND recorded_to IS NULL
+        ORDER BY valid_from DESC LIMIT 1;
+        IF standing.valid_to IS NULL AND v_valid_from > standing.valid_from AND NOT EXISTS (
+            -- A claim that reaches past the newest one would be split or cut: let the whole set decide.
+            SELECT FROM memory_evidence WHERE tenant_id = v_tenant AND memory_id = head.id
+              AND withdrawn_by IS NULL AND valid_from > v_valid_from
+        ) THEN
+            tail_from := standing.valid_from;
+        END IF;
+    END IF;
+    RETURN answer || jsonb_build_object(
+        'tail_from', tail_from,
+        'parts', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', id, 'version', version, 'part', part, 'value_digest', value_digest,
+                'valid_from', valid_from, 'valid_to', valid_to, 'opener', opener, 'author', author_id,
+                'author_rank', author_rank, 'author_groups', author_groups, 'since', since,
+                'replaced_digest', replaced_digest, 'validated', validation_method <> '',
+                'candidate', candidate_id) ORDER BY valid_from), '[]')
+            FROM memory_versions
+            WHERE tenant_id = v_tenant AND memory_id = head.id AND recorded_to IS NULL
+              AND (tail_from IS NULL OR valid_from >= tail_from)),
+        'claims', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'kind', source_kind, 'source', source_id, 'statement', statement, 'candidate', candidate_id,
+                'stance', stance, 'value_digest', value_digest, 'valid_from', valid_from, 'valid_to', valid_to,
+                'effective', effective, 'validated', validated, 'author', author_id, 'author_rank', author_rank,
+                'author_groups', author_groups, 'roots', roots, 'weight', weight, 'observed_at', observed_at,
+                'source_seq', source_seq, 'order_digest', order_digest)), '[]')
+            FROM memory_evidence
+            WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
+              AND (tail_from IS NULL OR valid_from >= tail_from
+                   OR (source_kind || ':' || source_id || ':' || statement) = standing.opener)),
+        'same_source', EXISTS (SELECT FROM memory_evidence
+            WHERE tenant_id = v_tenant AND memory_id = head.id AND source_kind = p->>'source_kind'
+              AND source_id = (p->>'source_id')::uuid AND statement = (p->>'statement')::int),
+        'rulings', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'key', id, 'settles', settles, 'winner', winner, 'effective_from', effective_from,
+                'sequence', sequence, 'keeps_conflict', keeps_conflict) ORDER BY sequence), '[]')
+            FROM rulings WHERE tenant_id = v_tenant AND memory_id = head.id),
+        'conflict', (SELECT jsonb_build_object('id', id, 'reason', reason, 'standing', standing,
+                'opened_from', opened_from, 'kept_at', kept_at)
+            FROM conflict_sets WHERE tenant_id = v_tenant AND memory_id = head.id AND state = 'open'));
+END $$;

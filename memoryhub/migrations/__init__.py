@@ -1,0 +1,1 @@
+"""Storage, migrations: one linear history of the tables."""

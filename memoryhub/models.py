@@ -1,0 +1,83 @@
+"""Collect the tables of every room, so that Django finds them in its one app."""
+
+from memoryhub.access.models import (
+    AccessPolicy,
+    ApiToken,
+    AuditEvent,
+    EntityType,
+    IdempotencyKey,
+    Principal,
+    Scope,
+    ScopeGroupPermission,
+    ScopeUserPermission,
+    Subject,
+    SubjectAlias,
+    Tenant,
+    TenantGroupPermission,
+    TenantUserPermission,
+)
+from memoryhub.erasure.models import Revocation
+from memoryhub.kernel.models import (
+    Evidence,
+    EvidenceBody,
+    EvidenceEdge,
+    EvidenceRoot,
+    SourceEvent,
+    SourceEventBody,
+)
+from memoryhub.memory.models import (
+    CandidateEvidence,
+    ConflictMember,
+    ConflictSet,
+    MemoryCandidate,
+    MemoryEvidence,
+    MemoryHead,
+    MemoryVersion,
+    MergeDecision,
+    Predicate,
+    Ruling,
+)
+from memoryhub.outbox.models import OutboxRow, ProcessingJob
+from memoryhub.retrieval.models import RetrievalItem, RetrievalRun, SearchDocument
+from memoryhub.review.models import ReviewComment, ReviewItem
+
+__all__ = [
+    "AccessPolicy",
+    "ApiToken",
+    "AuditEvent",
+    "CandidateEvidence",
+    "ConflictMember",
+    "ConflictSet",
+    "EntityType",
+    "Evidence",
+    "EvidenceBody",
+    "EvidenceEdge",
+    "EvidenceRoot",
+    "IdempotencyKey",
+    "MemoryCandidate",
+    "MemoryEvidence",
+    "MemoryHead",
+    "MemoryVersion",
+    "MergeDecision",
+    "OutboxRow",
+    "Predicate",
+    "Principal",
+    "ProcessingJob",
+    "RetrievalItem",
+    "RetrievalRun",
+    "ReviewComment",
+    "ReviewItem",
+    "Revocation",
+    "Ruling",
+    "Scope",
+    "ScopeGroupPermission",
+    "ScopeUserPermission",
+    "SearchDocument",
+    "SourceEvent",
+    "SourceEventBody",
+    "Subject",
+    "SubjectAlias",
+    "Tenant",
+    "TenantGroupPermission",
+    "TenantUserPermission",
+]

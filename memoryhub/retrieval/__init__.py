@@ -1,0 +1,1 @@
+"""Governed object, retrieval: the search projection and the audit of every answer."""

@@ -1,0 +1,1 @@
+"""Governed object, review: what waits for a person."""

@@ -1,0 +1,99 @@
+"""What a merge decision says, and what it was decided from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003
+
+from memoryhub.types.claims import Claim, OpenConflict, Part, SourceIdentity
+from memoryhub.types.enums import (
+    CandidateKind,
+    Cardinality,
+    EpistemicStatus,
+    MemoryType,
+    MergeAction,
+    Modality,
+    ScopeKind,
+    Trust,
+)
+from memoryhub.types.temporal import Period
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateFacts:
+    """Hold what the tenant declared of a fact key; an undeclared key is `one`, free value."""
+
+    cardinality: Cardinality = Cardinality.ONE
+    sensitive: bool = False
+    requires_confirmation: bool = False
+    authority_group: str = ""
+    yields_only_to_validation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFacts:
+    """Hold the facts of a candidate that a policy may look at: no branch is named here, only facts."""
+
+    claim: Claim
+    kind: CandidateKind
+    memory_type: MemoryType
+    epistemic_status: EpistemicStatus
+    scope_kind: ScopeKind
+    trust: Trust
+    confidence: float
+    future_value: bool = True
+    evidence_available: bool = True
+    instruction_like: bool = False
+    scope_authorised: bool = True
+    barred: bool = False
+    confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Hold what the evidence amounts to at one instant, for the part that stands then."""
+
+    modality: Modality
+    confidence: float
+    support: float
+    opposition: float
+    independent_evidence_count: int
+    derived_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """Hold one part to write, and which claim it comes from."""
+
+    part: Part
+    valid: Period
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Hold the difference between two timelines.
+
+    `close` are the parts of the old timeline that no longer hold as they were; `write` are the parts of the
+    new timeline that did not hold before; both empty means that no version row is written.
+    `conflict` is the conflict of the new timeline; `dissolves` tells that an open conflict went away.
+    """
+
+    close: tuple[Part, ...] = ()
+    write: tuple[Part, ...] = ()
+    conflict: OpenConflict | None = None
+    conflict_changed: bool = False
+    dissolves: bool = False
+    belief: Belief | None = None
+    adds_claim: bool = False
+    newly_dismissed: dict[SourceIdentity, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Hold one merge decision: the action, why, whether a person must decide, and the difference it makes."""
+
+    action: MergeAction
+    reason: str
+    requires_person: bool
+    changes: Changes
+    policy_version: str

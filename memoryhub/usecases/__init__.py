@@ -1,0 +1,1 @@
+"""Use cases: what the system can be asked to do; the only place where a transaction opens."""
