@@ -6,7 +6,7 @@ Sources: design of claims and rulings, seed 003 invariants 3 and 5; ADR 0006.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime  # noqa: TC003  (dataclass fields are resolved by the property tests)
+from datetime import datetime
 
 from memoryhub.types.enums import Stance
 from memoryhub.types.temporal import Period

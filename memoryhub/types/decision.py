@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 
 from memoryhub.types.claims import Claim, OpenConflict, Part, SourceIdentity
 from memoryhub.types.enums import (
@@ -47,6 +47,9 @@ class CandidateFacts:
     scope_authorised: bool = True
     barred: bool = False
     confirmed: bool = False
+    source_traceable: bool = True
+    forbidden_content: bool = False
+    evidence_scope_kind: ScopeKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class Changes:
     `close` are the parts of the old timeline that no longer hold as they were; `write` are the parts of the
     new timeline that did not hold before; both empty means that no version row is written.
     `conflict` is the conflict of the new timeline; `dissolves` tells that an open conflict went away.
+    `claim` is the candidate's claim as it enters the set when `adds_claim` says so: a lead enters it weaker.
     """
 
     close: tuple[Part, ...] = ()
@@ -86,6 +90,7 @@ class Changes:
     belief: Belief | None = None
     adds_claim: bool = False
     newly_dismissed: dict[SourceIdentity, str] = field(default_factory=dict)
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)

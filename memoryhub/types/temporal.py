@@ -6,7 +6,7 @@ Source: Snodgrass 1999 (two orthogonal times); every period is half-open and an 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 
 
 class EmptyPeriod(ValueError):
