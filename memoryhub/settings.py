@@ -7,6 +7,7 @@ Without `DATABASE_URL` and `BROKER_URL` the embedded servers of `MEMORYHUB_HOME`
 `MEMORYHUB_PUBLIC_URL`    `https://…` switches to production
 `MEMORYHUB_BEHIND_PROXY`  `1` if a proxy ends TLS and sets `X-Forwarded-Proto` itself
 `MEMORYHUB_SECRET_KEY`    Django's secret; generated for an embedded installation
+`MEMORYHUB_DIGEST_SECRET` what the tenants' digest keys are derived from; generated for an embedded one
 `MEMORYHUB_DEBUG`         `1` shows Django's error pages; never together with a public address
 `MEMORYHUB_PROCESS`       `web` takes connections from a pool; set by the supervisor
 `DATABASE_URL`            PostgreSQL 18 as the application's role
@@ -44,6 +45,14 @@ if not SECRET_KEY:
         message = "Set MEMORYHUB_SECRET_KEY: several machines may share an external database."
         raise ImproperlyConfigured(message)
     SECRET_KEY = HOME.secrets.django
+
+# The keys of the tenants' digests come from this one, so it stays when SECRET_KEY is replaced.
+DIGEST_SECRET = os.environ.get("MEMORYHUB_DIGEST_SECRET", "")
+if not DIGEST_SECRET:
+    if EXTERNAL_DATABASE:
+        message = "Set MEMORYHUB_DIGEST_SECRET and keep it: digests made under it cannot be made again."
+        raise ImproperlyConfigured(message)
+    DIGEST_SECRET = HOME.secrets.digest
 
 # --- Addresses -----------------------------------------------------------------------------------
 

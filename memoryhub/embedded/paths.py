@@ -41,6 +41,7 @@ class Secrets:
     superuser: str
     owner: str
     app: str
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def load_secrets(*, file: Path) -> Secrets:
     """
     if not file.exists():
         make_private_folder(path=file.parent)
-        fresh = Secrets(secrets.token_hex(6), *(secrets.token_urlsafe(48) for _ in range(4)))
+        fresh = Secrets(secrets.token_hex(6), *(secrets.token_urlsafe(48) for _ in range(5)))
         draft = file.with_suffix(f".{os.getpid()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as stream:

@@ -1,7 +1,7 @@
 -- Everything a merge decision is made from, in one round trip: what the key is declared to be, the scope and its
 -- epoch, the head, the claims and rulings that can still matter, and the barrier if one stands.
--- A newest claim is decided from the tail: claims from the standing part's beginning on. An older claim, or an
--- open conflict, gets the whole set.
+-- A newest claim is decided from the tail: the newest part and what supports or opposes it. An older claim, or
+-- an open conflict, gets the whole set.
 CREATE FUNCTION load_memory_state_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
@@ -39,10 +39,13 @@ BEGIN
         SELECT * INTO standing FROM memory_versions
         WHERE tenant_id = v_tenant AND memory_id = head.id AND recorded_to IS NULL
         ORDER BY valid_from DESC LIMIT 1;
-        IF standing.valid_to IS NULL AND v_valid_from > standing.valid_from AND NOT EXISTS (
-            -- A claim that reaches past the newest one would be split or cut: let the whole set decide.
+        -- Newer than every claim, and no ruling places any: nothing earlier can move.
+        IF standing.valid_to IS NULL AND v_valid_from > standing.valid_from
+           AND standing.valid_from <= (p->>'now')::timestamptz AND NOT EXISTS (
             SELECT FROM memory_evidence WHERE tenant_id = v_tenant AND memory_id = head.id
-              AND withdrawn_by IS NULL AND valid_from > v_valid_from
+              AND withdrawn_by IS NULL AND valid_from >= v_valid_from
+        ) AND NOT EXISTS (
+            SELECT FROM rulings WHERE tenant_id = v_tenant AND memory_id = head.id
         ) THEN
             tail_from := standing.valid_from;
         END IF;
@@ -66,7 +69,8 @@ BEGIN
                 'source_seq', source_seq, 'order_digest', order_digest)), '[]')
             FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
-              AND (tail_from IS NULL OR valid_from >= tail_from
+              AND (tail_from IS NULL OR stance <> 'supports'
+                   OR (value_digest IS NOT DISTINCT FROM standing.value_digest AND valid_from >= standing.since)
                    OR (source_kind || ':' || source_id || ':' || statement) = standing.opener)),
         'same_source', EXISTS (SELECT FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND source_kind = p->>'source_kind'
