@@ -1,0 +1,1 @@
+"""Interface: the console for people, server-rendered screens with one module each."""

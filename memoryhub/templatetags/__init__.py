@@ -1,0 +1,1 @@
+"""Interface: what templates may call, beside the console."""
