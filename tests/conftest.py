@@ -38,7 +38,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     Such a test commits for real and nothing is flushed: each makes a tenant of its own.
     """
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-    if folder not in PURE_FOLDERS and item.get_closest_marker("django_db") is None:
+    has_own = any(item.get_closest_marker(name) for name in ("django_db", "own_servers"))
+    if folder not in PURE_FOLDERS and not has_own:
         item.add_marker(pytest.mark.django_db(transaction=True, databases=["default"]))
 
 
@@ -65,7 +66,9 @@ def django_db_setup(
 ) -> None:
     """Make the tests' database as its owner; the next run drops it, so it can be looked at."""
     with django_db_blocker.unblock():
-        setup_databases(verbosity=0, interactive=False, aliases=["owner"], keepdb=django_db_keepdb)
+        setup_databases(
+            verbosity=0, interactive=False, aliases=["owner"], serialized_aliases=[], keepdb=django_db_keepdb
+        )
         for alias in ("default", "owner"):
             assert connections[alias].settings_dict["NAME"].startswith("test_")
         with connections["default"].cursor() as cursor:

@@ -1,13 +1,13 @@
 """Say where one installation keeps its data, sockets, locks and secrets."""
 
-import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pwd
 import secrets
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
@@ -145,18 +145,24 @@ def make_private_folder(*, path: Path, account: Account | None = None) -> None:
 
 
 def load_secrets(*, file: Path) -> Secrets:
-    """Return the secrets in `file`, generated on the first call.
+    """Return the secrets in `file`, generated on the first call; a later release adds its own.
 
-    Two processes may come first together; one file wins, whole, and both read it.
+    Two processes may come first together: the folder is locked while one of them generates.
     """
     if not file.exists():
         make_private_folder(path=file.parent)
-        fresh = Secrets(secrets.token_hex(6), *(secrets.token_urlsafe(48) for _ in range(5)))
-        draft = file.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as stream:
-            json.dump(asdict(fresh), stream, indent=2)
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, file)  # unlike a rename, a link never replaces another's file
-        draft.unlink()
-    return Secrets(**json.loads(file.read_text()))
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        known: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+        names = {field.name for field in fields(Secrets)}
+        if not names <= known.keys():
+            fresh = {name: secrets.token_hex(6 if name == "installation" else 32) for name in names}
+            known = fresh | known
+            draft = file.with_suffix(".draft")
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps(known, indent=2))
+            draft.rename(file)
+    finally:
+        os.close(folder)
+    return Secrets(**known)
