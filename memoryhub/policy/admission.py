@@ -5,23 +5,14 @@ Source: Seed 000 §5.2, ADR 0002, ADR 0003. The first failure decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memoryhub.types.claims import Claim
-from memoryhub.types.decision import CandidateFacts, PredicateFacts
+from memoryhub.types.decision import Admission, CandidateFacts, PredicateFacts
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, ScopeKind
 from memoryhub.types.scope import is_wider
 
 LEAD_WEIGHT = 0.5  # stays below every τ_high that makes sense, so that a lead lands as possible
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Hold why a candidate may not enter, or what a person must be asked; empty where neither applies."""
-
-    refusal: str = ""
-    question: str = ""
-
 
 _ADMITTED = Admission()
 

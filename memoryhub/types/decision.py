@@ -53,6 +53,14 @@ class CandidateFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Admission:
+    """Hold why a candidate may not enter, or what a person must be asked; empty where neither applies."""
+
+    refusal: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Belief:
     """Hold what the evidence amounts to at one instant, for the part that stands then."""
 
