@@ -67,7 +67,11 @@ def django_db_setup(
     """Make the tests' database as its owner; the next run drops it, so it can be looked at."""
     with django_db_blocker.unblock():
         setup_databases(
-            verbosity=0, interactive=False, aliases=["owner"], serialized_aliases=[], keepdb=django_db_keepdb
+            verbosity=0,
+            interactive=False,
+            aliases={"owner": None},  # the stubs want a mapping; only its keys are looked at
+            serialized_aliases=[],
+            keepdb=django_db_keepdb,
         )
         for alias in ("default", "owner"):
             assert connections[alias].settings_dict["NAME"].startswith("test_")

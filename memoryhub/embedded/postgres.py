@@ -182,7 +182,7 @@ def _make_roles_and_database(*, home: Home) -> None:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             return
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'memoryhub_app'").fetchone():
-            roles = sql.SQL((HERE / "cluster.sql").read_text())  # type: ignore[arg-type]
+            roles = sql.SQL((HERE / "cluster.sql").read_text())
             connection.execute(roles.format(owner=home.secrets.owner, app=home.secrets.app))
         connection.execute((HERE / "database.sql").read_bytes())
     with connect_as_superuser(home=home, database="postgres") as connection:

@@ -10,11 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from memoryhub.embedded.paths import Account
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class AccountOptions(TypedDict, total=False):
+    """Name the account of a new process, in the words of `subprocess`."""
+
+    user: int
+    group: int
+    extra_groups: list[str | int]
 
 
 class StillHeld(Exception):
@@ -111,7 +120,7 @@ def bind_worker_to_parent() -> None:
         os._exit(1)
 
 
-def account_options(account: Account | None) -> dict[str, object]:
+def account_options(account: Account | None) -> AccountOptions:
     """Return the options that make a new process run as `account`."""
     if account is None:
         return {}

@@ -46,7 +46,8 @@ def test_the_checks_run_on_what_is_shipped() -> None:
 
 def test_vendored_files_are_the_ones_we_took() -> None:
     folder = PROJECT / "static" / "vendor"
-    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    lines = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
+    sums = {name: digest for digest, name in lines}
     found = {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
