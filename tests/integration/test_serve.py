@@ -1,0 +1,144 @@
+"""`manage.py serve` keeps every process together, and its data over everything."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryhub.embedded import postgres
+from memoryhub.embedded.paths import PROJECT, Home
+
+pytestmark = pytest.mark.own_servers
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(root=tmp_path / "home")
+    yield home
+    for folder in (home.store, home.sockets):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def serve(home: Home, port: int) -> subprocess.Popen[str]:
+    """Start `serve` with nothing in its environment but the folder."""
+    return subprocess.Popen(
+        [sys.executable, str(PROJECT / "manage.py"), "serve", "--port", str(port)],
+        cwd="/",
+        env={"MEMORYHUB_HOME": str(home.root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def wait_for_answer(process: subprocess.Popen[str], port: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not answers(port):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline, "serve did not come up"
+        time.sleep(0.2)
+
+
+def find_processes(home: Home) -> list[str]:
+    """Return every living process that belongs to the home, by its command line and environment."""
+    marks = (f"MEMORYHUB_HOME={home.root}".encode(), bytes(home.store))
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:  # it ended meanwhile, or is not ours to read
+            continue
+        if marks[0] in environment or marks[1] in command:
+            found.append(command.replace(b"\0", b" ").decode())
+    return found
+
+
+def wait_for_silence(home: Home) -> list[str]:
+    deadline = time.monotonic() + 15.0
+    while (left := find_processes(home)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
+
+
+def test_serve_starts_all_survives_a_kill_and_stops_clean(home: Home, port: int) -> None:
+    first = serve(home, port)
+    try:
+        wait_for_answer(first, port)
+        running = "\n".join(find_processes(home))
+        for program in ("bin/postgres", "valkey-server", "granian", "celery worker", "beat"):
+            assert program.split()[-1] in running, program
+
+        second = serve(home, port + 1)
+        words, _ = second.communicate(timeout=PATIENCE)
+        assert second.returncode == 1
+        assert f"in use already by process {first.pid} (http://127.0.0.1:{port})" in words
+
+        with postgres.connect_as_superuser(home=home, database="memoryhub") as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 'row' AS word")
+    finally:
+        first.kill()
+        first.communicate()
+    assert wait_for_silence(home) == []
+
+    again = serve(home, port)
+    try:
+        wait_for_answer(again, port)
+        with postgres.connect_as_superuser(home=home, database="memoryhub") as connection:
+            assert connection.execute("SELECT word FROM kept").fetchall() == [("row",)]
+    finally:
+        again.send_signal(signal.SIGTERM)
+        words, _ = again.communicate(timeout=PATIENCE)
+    assert again.returncode == 0
+    assert words.splitlines()[-2:] == ["stopping", "stopped"]
+    assert find_processes(home) == []
+
+
+def test_a_taken_port_is_said_before_anything_starts(home: Home, port: int) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+        refused = serve(home, port)
+        words, _ = refused.communicate(timeout=PATIENCE)
+    assert refused.returncode == 1
+    assert f"127.0.0.1:{port} cannot be used: Address already in use. Choose another port with --port." in words
+    assert not (home.store / "postgres").exists()
+
+
+def test_a_web_server_that_dies_comes_back(home: Home, port: int) -> None:
+    process = serve(home, port)
+    try:
+        wait_for_answer(process, port)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        (web,) = [child for child in children if b"granian" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        subprocess.run(["/bin/kill", "-9", web], check=True)
+        time.sleep(1.0)
+        wait_for_answer(process, port)
+    finally:
+        process.send_signal(signal.SIGINT)
+        words, _ = process.communicate(timeout=PATIENCE)
+    assert "web ended by itself; starting it again" in words
+    assert process.returncode == 0
