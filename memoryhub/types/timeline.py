@@ -358,7 +358,7 @@ def _open(placed: _Placed, start: datetime, end: datetime | None, replaced: str 
         end=end,
         opener=claim.source,
         author=claim.author,
-        since=start,
+        since=placed.start,
         replaced=replaced,
         opener_validated=claim.validated,
     )
