@@ -66,8 +66,9 @@ class Claim:
 class Ruling:
     """Hold a person's or policy's settlement of the claims in `settles`.
 
-    `winner` is the source of the claim that holds from `effective_from` on, or None when what stood before
-    keeps standing. `keeps_conflict` records that the reviewer looked and left the conflict open.
+    `winner` is one of them, the source of the claim that holds from `effective_from` on (without it, from that
+    claim's own beginning), or None: then every claim it names is dismissed and what stood before, which it must
+    not name, keeps standing. `keeps_conflict` records that the reviewer looked and left the conflict open.
     `sequence` orders rulings on the same claims: the highest one counts (an overturning is one more ruling).
     """
 

@@ -15,8 +15,13 @@ Where a claim meets what stands:
 * a conflict is open: it supports what stands if that says the same wherever its period is covered (without
   extending it), and otherwise joins the conflict.
 
-A claim that a ruling settled and did not make the winner is dismissed where it would be contested or would
-join a conflict; as an ordinary, uncontested part of history it keeps its place (ADR 0006).
+A claim that a ruling settled and did not make the winner:
+
+* is dismissed if the ruling names no winner;
+* is dismissed from the winner's place on, unless it says what the winner says: a ruling outranks what it
+  settles from its instant on, and no late claim brings back what a person settled against;
+* before the winner's place it is a part of history, and is dismissed only where it would be contested or would
+  join a conflict (ADR 0006).
 """
 
 from __future__ import annotations
@@ -85,6 +90,7 @@ class _Placed:
     end: datetime | None
     ruling: Ruling | None
     wins: bool
+    is_set_aside: bool = False
 
     def order(self) -> tuple[datetime, int, str, SourceIdentity]:
         claim = self.claim
@@ -180,6 +186,8 @@ class _Fold:
             if wins and ruling is not None and ruling.effective_from is not None:
                 start = ruling.effective_from
             placed.append(_Placed(claim=claim, start=start, end=end, ruling=ruling, wins=wins))
+        if self.settled:
+            _set_losers_aside(placed)
         if len(placed) > 1:
             placed.sort(key=_Placed.order)
             first_of_source: dict[SourceIdentity, _Placed] = {}
@@ -190,7 +198,7 @@ class _Fold:
 
     def _take(self, placed: _Placed) -> None:
         claim = placed.claim
-        if placed.wins and placed.end is not None and placed.end <= placed.start:
+        if placed.is_set_aside:
             self._dismiss(placed)
             return
         if claim.stance is not Stance.SUPPORTS:
@@ -338,6 +346,21 @@ def _find_settlements(rulings: Sequence[Ruling]) -> dict[SourceIdentity, Ruling]
             if not ruling.keeps_conflict:
                 settled |= dict.fromkeys(ruling.settles, ruling)
     return settled
+
+
+def _set_losers_aside(placed: list[_Placed]) -> None:
+    """Mark what the rulings dismiss wherever it stands, and winners that are left no period."""
+    winners = {one.claim.source: one for one in placed if one.wins}
+    for one in placed:
+        if one.wins:
+            one.is_set_aside = one.end is not None and one.end <= one.start
+        elif one.ruling is not None:
+            winner = winners.get(one.ruling.winner) if one.ruling.winner is not None else None
+            one.is_set_aside = one.ruling.winner is None or (
+                winner is not None
+                and winner.order() < one.order()
+                and winner.claim.value_digest != one.claim.value_digest
+            )
 
 
 def _supports(placed: _Placed, piece: _Piece) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,7 +119,7 @@ def test_recorded_time_rises_and_versions_have_no_gap(case: Case, data: st.DataO
         else:
             ledger.propose(key=KEY, candidate=to_candidate(step), now=BEGINNING)
         versions.append(ledger.memories[KEY].version)
-    assert all(new - old in (0, 1) for old, new in zip(versions, versions[1:], strict=False))
+    assert all(new - old in (0, 1) for old, new in pairwise(versions))
     parts = ledger.memories[KEY].parts
     for held in parts:
         assert held.recorded_to is None or held.recorded_to > held.recorded_from
