@@ -45,12 +45,12 @@ def play(steps: list[Claim | Ruling], predicate: PredicateFacts, *, uses_tail: b
 @st.composite
 def draw_steps(draw: st.DrawFn, case: Case) -> list[Claim | Ruling]:
     claims = draw(st.permutations(case.claims))
-    later = draw(st.permutations([*claims[1:], *case.rulings]))
-    return [claims[0], *later]
+    rest: list[Claim | Ruling] = [*claims[1:], *case.rulings]
+    return [claims[0], *draw(st.permutations(rest))]
 
 
 @given(case=draw_case(), data=st.data())
-def test_decisions_add_up_to_the_fold(case: Case, data: st.DataObject):
+def test_decisions_add_up_to_the_fold(case: Case, data: st.DataObject) -> None:
     ledger = play(data.draw(draw_steps(case)), case.predicate)
     whole = fold_timeline(claims=case.claims, rulings=case.rulings, rule=rule_for(case.predicate))
     memory = ledger.memories[KEY]
@@ -60,14 +60,14 @@ def test_decisions_add_up_to_the_fold(case: Case, data: st.DataObject):
 
 
 @given(case=draw_case(), data=st.data())
-def test_any_order_of_arrival_ends_in_the_same_state(case: Case, data: st.DataObject):
+def test_any_order_of_arrival_ends_in_the_same_state(case: Case, data: st.DataObject) -> None:
     one = play(data.draw(draw_steps(case)), case.predicate)
     other = play(data.draw(draw_steps(case)), case.predicate)
     assert one.write_canonical(with_recorded=False) == other.write_canonical(with_recorded=False)
 
 
 @given(case=draw_case(), data=st.data())
-def test_the_tail_decides_as_the_whole_and_a_replay_is_byte_equal(case: Case, data: st.DataObject):
+def test_the_tail_decides_as_the_whole_and_a_replay_is_byte_equal(case: Case, data: st.DataObject) -> None:
     steps = data.draw(draw_steps(case))
     by_tail = play(steps, case.predicate).write_canonical()
     assert by_tail == play(steps, case.predicate).write_canonical()
@@ -79,7 +79,9 @@ def test_the_tail_decides_as_the_whole_and_a_replay_is_byte_equal(case: Case, da
     newest=draw_claim(50, first_day=13),
     predicate=PREDICATES,
 )
-def test_a_newest_claim_is_decided_from_the_tail_in_full(held: list[Claim], newest: Claim, predicate: PredicateFacts):
+def test_a_newest_claim_is_decided_from_the_tail_in_full(
+    held: list[Claim], newest: Claim, predicate: PredicateFacts
+) -> None:
     timeline = fold_timeline(claims=held, rulings=(), rule=rule_for(predicate))
     if not timeline.parts or timeline.conflict is not None:
         return
@@ -98,7 +100,7 @@ def test_a_newest_claim_is_decided_from_the_tail_in_full(held: list[Claim], newe
 
 
 @given(case=draw_case(), data=st.data())
-def test_a_step_taken_again_changes_nothing(case: Case, data: st.DataObject):
+def test_a_step_taken_again_changes_nothing(case: Case, data: st.DataObject) -> None:
     steps = data.draw(draw_steps(case))
     ledger = play(steps, case.predicate)
     before = ledger.write_canonical()
@@ -109,7 +111,7 @@ def test_a_step_taken_again_changes_nothing(case: Case, data: st.DataObject):
 
 
 @given(case=draw_case(), data=st.data())
-def test_recorded_time_rises_and_versions_have_no_gap(case: Case, data: st.DataObject):
+def test_recorded_time_rises_and_versions_have_no_gap(case: Case, data: st.DataObject) -> None:
     steps = data.draw(draw_steps(case))
     ledger = MemoryLedger(policy=POLICY, predicates={KEY: case.predicate})
     versions = [0]
@@ -131,7 +133,7 @@ def test_recorded_time_rises_and_versions_have_no_gap(case: Case, data: st.DataO
 
 
 @given(case=draw_case())
-def test_what_an_action_is_called_is_what_it_does(case: Case):
+def test_what_an_action_is_called_is_what_it_does(case: Case) -> None:
     for index, claim in enumerate(case.claims):
         decision = decide(
             candidate=to_candidate(claim),

@@ -129,7 +129,7 @@ def replay_state(rows: list[Row], until: datetime) -> dict[str, str]:
     return {key: value for key, value in state.items() if value is not None}
 
 
-def test_only_what_was_put_back_is_contested(rows: list[Row]):
+def test_only_what_was_put_back_is_contested(rows: list[Row]) -> None:
     _, decisions, _ = load(rows)
     conflicts = [seq for seq, one in decisions.items() if one.action is MergeAction.CONFLICT]
     assert conflicts == [3939, 3940, 32061]
@@ -138,7 +138,7 @@ def test_only_what_was_put_back_is_contested(rows: list[Row]):
     assert counted == {MergeAction.ADD: 472, MergeAction.SUPERSEDE: 1434, MergeAction.CONFLICT: 3}
 
 
-def test_every_key_ends_as_the_newest_commit_left_it(rows: list[Row]):
+def test_every_key_ends_as_the_newest_commit_left_it(rows: list[Row]) -> None:
     ledger, _, _ = load(rows)
     newest = {to_key(row): to_digest(row) for row in rows}  # the last commit of each key counts
     held = {key: memory.list_current()[-1].part for key, memory in ledger.memories.items()}
@@ -147,14 +147,14 @@ def test_every_key_ends_as_the_newest_commit_left_it(rows: list[Row]):
     assert sum(value is not None for value in newest.values()) == 469
 
 
-def test_every_past_commit_is_answered_as_it_was(rows: list[Row]):
+def test_every_past_commit_is_answered_as_it_was(rows: list[Row]) -> None:
     ledger, _, _ = load(rows)
     for row in draw_rows(rows, seed=19, count=100):
         assert read_state(ledger, row["at"]) == replay_state(rows, row["at"])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_shuffled_rows_end_in_the_same_state(rows: list[Row], seed: int):
+def test_shuffled_rows_end_in_the_same_state(rows: list[Row], seed: int) -> None:
     in_order, _, rulings = load(rows)
     shuffled = open_ledger(rows)
     now = LOADED
@@ -166,7 +166,7 @@ def test_shuffled_rows_end_in_the_same_state(rows: list[Row], seed: int):
     assert shuffled.write_canonical(with_recorded=False) == in_order.write_canonical(with_recorded=False)
 
 
-def test_rows_sent_twice_change_nothing(rows: list[Row]):
+def test_rows_sent_twice_change_nothing(rows: list[Row]) -> None:
     ledger, _, _ = load(rows)
     before = ledger.write_canonical()
     for row in rows:
@@ -175,5 +175,5 @@ def test_rows_sent_twice_change_nothing(rows: list[Row]):
     assert ledger.write_canonical() == before
 
 
-def test_a_replay_is_byte_equal(rows: list[Row]):
+def test_a_replay_is_byte_equal(rows: list[Row]) -> None:
     assert load(rows)[0].write_canonical() == load(rows)[0].write_canonical()

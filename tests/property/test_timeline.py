@@ -19,7 +19,7 @@ def fold(case: Case) -> Timeline:
 
 
 @given(case=draw_case(), data=st.data())
-def test_the_same_set_gives_the_same_timeline_in_any_order(case: Case, data: st.DataObject):
+def test_the_same_set_gives_the_same_timeline_in_any_order(case: Case, data: st.DataObject) -> None:
     shuffled = Case(
         data.draw(st.permutations(case.claims)),
         data.draw(st.permutations(case.rulings)),
@@ -29,20 +29,20 @@ def test_the_same_set_gives_the_same_timeline_in_any_order(case: Case, data: st.
 
 
 @given(case=draw_case(), data=st.data())
-def test_the_same_source_twice_counts_once(case: Case, data: st.DataObject):
+def test_the_same_source_twice_counts_once(case: Case, data: st.DataObject) -> None:
     again = data.draw(st.sampled_from(case.claims))
     assert fold(Case([*case.claims, again], case.rulings, case.predicate)) == fold(case)
 
 
 @given(case=draw_case())
-def test_parts_lie_in_order_and_share_no_instant(case: Case):
+def test_parts_lie_in_order_and_share_no_instant(case: Case) -> None:
     for one, next_one in pairwise(fold(case).parts):
         assert one.valid.end is not None
         assert one.valid.end <= next_one.valid.start
 
 
 @given(case=draw_case())
-def test_every_claim_has_one_place(case: Case):
+def test_every_claim_has_one_place(case: Case) -> None:
     timeline = fold(case)
     supporters = {s for part in timeline.parts for s in part.supporters}
     members = set(timeline.conflict.members) if timeline.conflict else set()
@@ -57,7 +57,7 @@ def test_every_claim_has_one_place(case: Case):
 
 
 @given(case=draw_case())
-def test_a_part_says_what_its_supporters_say(case: Case):
+def test_a_part_says_what_its_supporters_say(case: Case) -> None:
     values = {claim.source: claim.value_digest for claim in case.claims}
     for part in fold(case).parts:
         assert part.supporters[0] == part.opener
@@ -65,7 +65,7 @@ def test_a_part_says_what_its_supporters_say(case: Case):
 
 
 @given(claims=draw_claims(quiet=True))
-def test_without_a_contest_the_last_claim_of_an_instant_holds(claims: list[Claim]):
+def test_without_a_contest_the_last_claim_of_an_instant_holds(claims: list[Claim]) -> None:
     rule = rule_for(PredicateFacts(authority_group="maintainers"))
     parts = fold_timeline(claims=claims, rulings=(), rule=rule).parts
     in_order = sorted(claims, key=lambda claim: placed_order(claim=claim))
@@ -80,7 +80,7 @@ def test_without_a_contest_the_last_claim_of_an_instant_holds(claims: list[Claim
 
 
 @given(case=draw_case())
-def test_a_settled_claim_never_waits(case: Case):
+def test_a_settled_claim_never_waits(case: Case) -> None:
     timeline = fold(case)
     settled = {s for r in case.rulings if not r.keeps_conflict for s in r.settles}
     if timeline.conflict is not None:
@@ -88,7 +88,7 @@ def test_a_settled_claim_never_waits(case: Case):
 
 
 @given(head=draw_claims(), predicate=PREDICATES, data=st.data())
-def test_the_tail_is_folded_as_the_whole(head: list[Claim], predicate: PredicateFacts, data: st.DataObject):
+def test_the_tail_is_folded_as_the_whole(head: list[Claim], predicate: PredicateFacts, data: st.DataObject) -> None:
     rule = rule_for(predicate)
     before = fold_timeline(claims=head, rulings=(), rule=rule)
     if before.conflict is not None or not before.parts:

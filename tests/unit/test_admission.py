@@ -35,7 +35,7 @@ INFERRED = EpistemicStatus.INFERRED
         ({"barred": True}, "barred_by_revocation"),
     ],
 )
-def test_the_first_failure_decides(facts: dict[str, Any], reason: str):
+def test_the_first_failure_decides(facts: dict[str, Any], reason: str) -> None:
     decision = propose(candidate(A, confirmed=True, **facts))
     assert (decision.action, decision.reason) == (MergeAction.REJECT, reason)
     assert not decision.requires_person
@@ -53,7 +53,7 @@ def test_the_first_failure_decides(facts: dict[str, Any], reason: str):
         ({"evidence_scope_kind": ScopeKind.USER}, MAINTAINED, "wider_scope"),
     ],
 )
-def test_a_person_is_asked(facts: dict[str, Any], predicate: PredicateFacts, reason: str):
+def test_a_person_is_asked(facts: dict[str, Any], predicate: PredicateFacts, reason: str) -> None:
     asked = propose(candidate(A, **facts), predicate=predicate)
     assert (asked.action, asked.reason, asked.requires_person) == (MergeAction.ADD, reason, True)
     confirmed = propose(candidate(A, confirmed=True, **facts), predicate=predicate)
@@ -70,27 +70,27 @@ def test_a_person_is_asked(facts: dict[str, Any], predicate: PredicateFacts, rea
         {"confidence": 0.01},
     ],
 )
-def test_the_rest_lands_by_itself(facts: dict[str, Any]):
+def test_the_rest_lands_by_itself(facts: dict[str, Any]) -> None:
     admission = admit_candidate(candidate=candidate(A, **facts), predicate=MAINTAINED)
     assert admission.refusal == admission.question == ""
 
 
-def test_nobody_is_asked_about_what_changes_nothing():
+def test_nobody_is_asked_about_what_changes_nothing() -> None:
     again = propose(candidate(A, instruction_like=True), [A])
     assert (again.action, again.requires_person) == (MergeAction.NO_OP, False)
 
 
-def test_example_a_lasting_preference_is_an_explicit_memory_of_its_user():
+def test_example_a_lasting_preference_is_an_explicit_memory_of_its_user() -> None:
     decision = propose(candidate(A, **PERSONAL))
     assert (decision.action, decision.requires_person) == (MergeAction.ADD, False)
 
 
-def test_example_this_report_in_english_has_no_value_after_its_task():
+def test_example_this_report_in_english_has_no_value_after_its_task() -> None:
     decision = propose(candidate(A, future_value=False, **PERSONAL))
     assert decision.reason == "no_future_value"
 
 
-def test_example_maybe_the_proxy_is_a_lead_and_cannot_be_validated():
+def test_example_maybe_the_proxy_is_a_lead_and_cannot_be_validated() -> None:
     lead = candidate(
         claim("a", 0, "x", validated=True, weight=0.95),
         kind=CandidateKind.LEAD,
@@ -108,11 +108,11 @@ def test_example_maybe_the_proxy_is_a_lead_and_cannot_be_validated():
     assert decision.changes.belief.modality is Modality.POSSIBLE
 
 
-def test_example_all_tests_passed_without_a_result_asks_for_validation():
+def test_example_all_tests_passed_without_a_result_asks_for_validation() -> None:
     decision = propose(candidate(A, kind=CandidateKind.EXPERIENCE, evidence_available=False))
     assert (decision.reason, decision.requires_person) == ("validation_missing", True)
 
 
-def test_example_a_page_that_gives_orders_is_never_promoted_by_itself():
+def test_example_a_page_that_gives_orders_is_never_promoted_by_itself() -> None:
     decision = propose(candidate(A, trust=Trust.UNTRUSTED, instruction_like=True))
     assert (decision.reason, decision.requires_person) == ("instruction_like", True)

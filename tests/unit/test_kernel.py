@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -35,13 +36,13 @@ def facet(
     )
 
 
-def test_what_shares_a_root_is_one_lineage():
+def test_what_shares_a_root_is_one_lineage() -> None:
     facets = [facet("a", roots="x"), facet("b", roots="y"), facet("c", roots="z")]
     assert len(group_lineages(facets=facets)) == 3
     assert len(group_lineages(facets=[*facets, facet("d", roots="xy")])) == 2
 
 
-def test_a_summary_of_two_records_adds_no_support():
+def test_a_summary_of_two_records_adds_no_support() -> None:
     rests_on = [facet("a", roots="x"), facet("b", roots="y")]
     alone = derive(facets=rests_on, rule=PLAIN, as_of=NOW)
     assert (alone.support, alone.independent_count) == (0.75, 2)
@@ -50,25 +51,25 @@ def test_a_summary_of_two_records_adds_no_support():
     assert (found.support, found.independent_count) == (0.5, 1)
 
 
-def test_ten_events_of_one_bot_do_not_reach_certainty():
+def test_ten_events_of_one_bot_do_not_reach_certainty() -> None:
     ten = [facet(str(n), 0.9, roots=f"{n}", principal="bot") for n in range(10)]
     assert derive(facets=ten, rule=PLAIN, as_of=NOW).support == 0.95
     with_person = [*ten, facet("p", 0.9, principal="ana")]
     assert derive(facets=with_person, rule=PLAIN, as_of=NOW).support == pytest.approx(0.995)
 
 
-def test_opposition_takes_from_confidence_and_not_from_support():
+def test_opposition_takes_from_confidence_and_not_from_support() -> None:
     found = derive(facets=[facet("a", 0.8), facet("b", 0.5, opposes=True)], rule=PLAIN, as_of=NOW)
     assert (found.support, found.opposition, found.weight) == (0.8, 0.5, 0.4)
 
 
-def test_the_same_facet_twice_counts_once_and_order_does_not_matter():
+def test_the_same_facet_twice_counts_once_and_order_does_not_matter() -> None:
     facets = [facet("a", 0.3), facet("b", 0.7), facet("c", 0.11), facet("d", 0.2, opposes=True)]
     found = derive(facets=facets, rule=PLAIN, as_of=NOW)
     assert derive(facets=[*reversed(facets), *facets], rule=PLAIN, as_of=NOW) == found
 
 
-def test_a_belief_is_evidence_for_a_higher_one():
+def test_a_belief_is_evidence_for_a_higher_one() -> None:
     lower = derive(facets=[facet("a", roots="x"), facet("b", roots="y")], rule=PLAIN, as_of=NOW)
     other = derive(facets=[facet("c", roots="y")], rule=DerivationRule(key="other"), as_of=NOW)
     higher = derive(facets=[lower, other], rule=DerivationRule(key="reflection"), as_of=NOW)
@@ -76,9 +77,9 @@ def test_a_belief_is_evidence_for_a_higher_one():
     assert (higher.weight, higher.independent_count) == (0.75, 1)
 
 
-def test_weight_fades_from_when_it_was_observed():
+def test_weight_fades_from_when_it_was_observed() -> None:
     def halve_by_day(age: timedelta) -> float:
-        return 0.5 ** (age / timedelta(days=1))
+        return math.pow(0.5, age / timedelta(days=1))
 
     rule = DerivationRule(key="belief", retention=halve_by_day)
     later = derive(facets=[facet("a", 0.8)], rule=rule, as_of=NOW + timedelta(days=2))
@@ -86,13 +87,13 @@ def test_weight_fades_from_when_it_was_observed():
     assert derive(facets=[facet("a", 0.8)], rule=rule, as_of=NOW - timedelta(days=2)).support == 0.8
 
 
-def test_roots_are_where_derivation_ends():
+def test_roots_are_where_derivation_ends() -> None:
     edges = {"reflection": ["a", "b"], "a": ["e1", "e2"], "b": ["e2"]}
     assert find_roots(item="reflection", edges=edges) == {"e1", "e2"}
     assert find_roots(item="e1", edges=edges) == {"e1"}
 
 
-def test_nothing_goes_back_to_itself():
+def test_nothing_goes_back_to_itself() -> None:
     edges = {"a": ["b"], "b": ["c"]}
     with pytest.raises(CyclicLineage):
         check_edge(item="c", derived_from="a", edges=edges)
@@ -114,7 +115,7 @@ def ruling(sequence: int, winner: str | None) -> Arbitration:
     )
 
 
-def test_a_ruling_is_evidence_and_marks_what_lost():
+def test_a_ruling_is_evidence_and_marks_what_lost() -> None:
     kept = arbitrate(facets=[facet("a"), facet("b"), facet("c")], arbitrations=[ruling(1, "a")])
     assert {one.key: one.superseded for one in kept} == {
         "a": False,
@@ -127,7 +128,7 @@ def test_a_ruling_is_evidence_and_marks_what_lost():
     assert found.support > 0.95
 
 
-def test_overturning_is_one_more_ruling():
+def test_overturning_is_one_more_ruling() -> None:
     rulings = [ruling(2, "b"), ruling(1, "a")]
     assert find_settlements(arbitrations=rulings)["a"].key == "ruling-2"
     kept = {one.key: one.superseded for one in arbitrate(facets=[facet("a"), facet("b")], arbitrations=rulings)}

@@ -26,7 +26,7 @@ def terms(name: str, since: datetime, days: str) -> CandidateFacts:
     return candidate(claim(name, 0, days, valid=Period(since), observed_at=since))
 
 
-def test_forty_five_days_and_the_mail_that_came_late():
+def test_forty_five_days_and_the_mail_that_came_late() -> None:
     """Hold the case of seed 003 §2.3.3 on both clocks."""
     held = ledger()
     held.propose(key=KEY, candidate=terms("a", instant(2024, 3, 1), "45"), now=instant(2024, 3, 1))
@@ -46,7 +46,7 @@ def test_forty_five_days_and_the_mail_that_came_late():
     assert held.find_part(key="nobody", as_of=AsOf(today, today)) is None
 
 
-def test_versions_rise_with_each_change_and_only_with_one():
+def test_versions_rise_with_each_change_and_only_with_one() -> None:
     held = ledger()
     first = claim("a", 0, "x")
     held.propose(key=KEY, candidate=candidate(first), now=at(1))
@@ -62,7 +62,7 @@ def test_versions_rise_with_each_change_and_only_with_one():
     assert [part.recorded_to for part in memory.parts] == [at(5), None, None]
 
 
-def test_recorded_time_rises_when_the_callers_clock_does_not():
+def test_recorded_time_rises_when_the_callers_clock_does_not() -> None:
     held = ledger()
     for number, name in enumerate("abc"):
         held.propose(key=KEY, candidate=candidate(claim(name, number, name)), now=at(9))
@@ -70,7 +70,7 @@ def test_recorded_time_rises_when_the_callers_clock_does_not():
     assert [(one - at(9)).microseconds for one in recorded] == [0, 1, 2]
 
 
-def test_what_is_refused_or_waits_for_a_person_is_not_recorded():
+def test_what_is_refused_or_waits_for_a_person_is_not_recorded() -> None:
     held = ledger()
     refused = held.propose(key=KEY, candidate=candidate(claim("a", 0, "x"), barred=True), now=at(1))
     assert refused.action is MergeAction.REJECT
@@ -80,7 +80,7 @@ def test_what_is_refused_or_waits_for_a_person_is_not_recorded():
     assert held.write_canonical() == "{}"
 
 
-def test_the_state_is_written_with_and_without_the_recorded_clock():
+def test_the_state_is_written_with_and_without_the_recorded_clock() -> None:
     held = ledger()
     held.propose(key=KEY, candidate=candidate(claim("a", 0, "x")), now=at(1))
     held.propose(key=KEY, candidate=candidate(claim("b", 5, "y", effective=False)), now=at(6))

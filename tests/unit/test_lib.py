@@ -13,28 +13,28 @@ from memoryhub.lib.canonical import NotCanonical, canonical_json
 from memoryhub.lib.hashing import keyed_digest, merkle_root, new_salt, sha256_hex
 
 
-def test_the_clock_speaks_utc_and_agrees_with_itself():
+def test_the_clock_speaks_utc_and_agrees_with_itself() -> None:
     present = clock.now()
     assert present.tzinfo is UTC
     assert abs(present.timestamp() * 1000 - clock.now_ms()) < 1000
     assert clock.monotonic() <= clock.monotonic()
 
 
-def test_ids_are_version_7_and_rise():
+def test_ids_are_version_7_and_rise() -> None:
     given = [ids.new_id() for _ in range(20_000)]
     assert {(one.version, one.variant) for one in given} == {(7, "specified in RFC 4122")}
     assert given == sorted(given)
     assert len(set(given)) == len(given)
 
 
-def test_an_id_begins_with_its_millisecond(monkeypatch: pytest.MonkeyPatch):
+def test_an_id_begins_with_its_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
     later = clock.now_ms() + 60_000
     monkeypatch.setattr(clock, "now_ms", lambda: later)
     monkeypatch.setattr(ids, "_last_ms", 0)
     assert ids.new_id().int >> 80 == later
 
 
-def test_ids_rise_while_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch):
+def test_ids_rise_while_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([5_000, 4_000, 5_000, 3_000])
     monkeypatch.setattr(ids, "_last_ms", 0)
     monkeypatch.setattr(clock, "now_ms", lambda: next(times))
@@ -42,7 +42,7 @@ def test_ids_rise_while_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch):
     assert given == sorted(given)
 
 
-def test_a_full_millisecond_borrows_from_the_next(monkeypatch: pytest.MonkeyPatch):
+def test_a_full_millisecond_borrows_from_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ids, "_last_ms", 0)
     monkeypatch.setattr(clock, "now_ms", lambda: 7_000)
     given = [ids.new_id() for _ in range(5_000)]
@@ -50,7 +50,7 @@ def test_a_full_millisecond_borrows_from_the_next(monkeypatch: pytest.MonkeyPatc
     assert given[-1].int >> 80 in (7_001, 7_002)
 
 
-def test_threads_never_share_an_id():
+def test_threads_never_share_an_id() -> None:
     found: list[list[UUID]] = []
 
     def take() -> None:
@@ -81,7 +81,7 @@ def test_threads_never_share_an_id():
         (({}, []), "[{},[]]"),
     ],
 )
-def test_a_value_has_one_text(value: object, text: str):
+def test_a_value_has_one_text(value: object, text: str) -> None:
     assert canonical_json(value) == text
 
 
@@ -99,12 +99,12 @@ def test_a_value_has_one_text(value: object, text: str):
         b"x",
     ],
 )
-def test_what_has_no_canonical_form_is_refused(value: object):
+def test_what_has_no_canonical_form_is_refused(value: object) -> None:
     with pytest.raises(NotCanonical):
         canonical_json([value])
 
 
-def test_digests_are_the_published_ones():
+def test_digests_are_the_published_ones() -> None:
     assert sha256_hex("abc") == sha256_hex(b"abc")
     assert sha256_hex("abc").startswith("ba7816bf8f01cfea")
     # RFC 6962's test tree: the leaf and the empty tree
@@ -112,7 +112,7 @@ def test_digests_are_the_published_ones():
     assert merkle_root(leaves=[""]).startswith("6e340b9cffb37a98")
 
 
-def test_a_keyed_digest_needs_key_salt_and_text():
+def test_a_keyed_digest_needs_key_salt_and_text() -> None:
     salt = new_salt()
     one = keyed_digest(key=b"k", text="Hans", salt=salt)
     assert one == keyed_digest(key=b"k", text="Hans", salt=salt)
@@ -127,7 +127,7 @@ def test_a_keyed_digest_needs_key_salt_and_text():
     assert len(others) == 4
 
 
-def test_a_root_tells_every_leaf_its_place_and_its_kind():
+def test_a_root_tells_every_leaf_its_place_and_its_kind() -> None:
     leaves = [sha256_hex(name) for name in "abcde"]
     root = merkle_root(leaves=leaves)
     assert root != merkle_root(leaves=leaves[:4])

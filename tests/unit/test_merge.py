@@ -27,7 +27,7 @@ from tests.unit.memories import (
 A = claim("a", 0, "x")
 
 
-def test_the_first_claim_is_added():
+def test_the_first_claim_is_added() -> None:
     decision = propose(A)
     assert (decision.action, decision.reason) == (MergeAction.ADD, "first_claim")
     assert [part.opener for part in decision.changes.write] == [source("a")]
@@ -36,7 +36,7 @@ def test_the_first_claim_is_added():
     assert decision.policy_version == "merge/v1"
 
 
-def test_a_free_period_is_filled():
+def test_a_free_period_is_filled() -> None:
     decision = propose(claim("b", 2, "y", end=4), [claim("a", 6, "x")])
     assert (decision.action, decision.reason) == (MergeAction.ADD, "fills_free_period")
     extended = propose(claim("c", 1, "x", end=9), [claim("a", 0, "x", end=5)])
@@ -45,19 +45,19 @@ def test_a_free_period_is_filled():
     assert [part.valid.end for part in extended.changes.write] == [at(9)]
 
 
-def test_the_same_source_counts_nothing():
+def test_the_same_source_counts_nothing() -> None:
     again = propose(replace(A, value_digest="other"), [A])
     assert (again.action, again.reason) == (MergeAction.NO_OP, "same_source")
     assert not again.changes.adds_claim
 
 
-def test_the_same_claim_of_the_same_root_adds_nothing_new():
+def test_the_same_claim_of_the_same_root_adds_nothing_new() -> None:
     echo = propose(claim("b", 1, "x", roots=frozenset({"a"})), [A])
     assert (echo.action, echo.reason) == (MergeAction.NO_OP, "lineage_already_counted")
     assert echo.changes.adds_claim
 
 
-def test_an_independent_source_adds_support():
+def test_an_independent_source_adds_support() -> None:
     decision = propose(claim("b", 1, "x", "bot"), [A])
     assert (decision.action, decision.reason) == (
         MergeAction.ATTACH_EVIDENCE,
@@ -75,7 +75,7 @@ def test_an_independent_source_adds_support():
         (Stance.QUALIFIES, "narrows", Modality.BELIEVED),
     ],
 )
-def test_evidence_without_a_rival_value_is_attached(stance: Stance, reason: str, modality: Modality):
+def test_evidence_without_a_rival_value_is_attached(stance: Stance, reason: str, modality: Modality) -> None:
     against = oppose("b", 1, stance, weight=0.4)
     decision = propose(against, [A])
     assert (decision.action, decision.reason) == (MergeAction.ATTACH_EVIDENCE, reason)
@@ -85,7 +85,7 @@ def test_evidence_without_a_rival_value_is_attached(stance: Stance, reason: str,
     assert propose(echo, [A, against]).action is MergeAction.NO_OP
 
 
-def test_a_newer_claim_replaces_and_an_older_one_corrects():
+def test_a_newer_claim_replaces_and_an_older_one_corrects() -> None:
     newer = propose(claim("b", 5, "y"), [A])
     assert (newer.action, newer.reason) == (MergeAction.SUPERSEDE, "replaces_standing")
     assert newer.changes.close[0].opener == source("a")
@@ -94,13 +94,13 @@ def test_a_newer_claim_replaces_and_an_older_one_corrects():
     assert older.action is MergeAction.SUPERSEDE
 
 
-def test_a_late_claim_that_leaves_the_present_alone_corrects_history():
+def test_a_late_claim_that_leaves_the_present_alone_corrects_history() -> None:
     held = [A, claim("b", 5, "x2"), claim("c", 9, "x3")]
     late = propose(claim("d", 2, "y"), held)
     assert (late.action, late.reason) == (MergeAction.SUPERSEDE, "corrects_history")
 
 
-def test_a_retraction_supersedes():
+def test_a_retraction_supersedes() -> None:
     decision = propose(claim("b", 5, None), [A])
     assert decision.action is MergeAction.SUPERSEDE
     assert decision.changes.write[-1].value_digest is None
@@ -120,25 +120,25 @@ def other(**changes: object) -> Author:
         (other(principal="ana"), MergeAction.SUPERSEDE),
     ],
 )
-def test_who_may_supersede_alone(author: Author, action: MergeAction):
+def test_who_may_supersede_alone(author: Author, action: MergeAction) -> None:
     decision = propose(claim("b", 5, "y", author=author), [A])
     assert decision.action is action
     if action is MergeAction.CONFLICT:
         assert decision.reason == "author_may_not_supersede"
 
 
-def test_nobody_belongs_to_a_group_that_was_not_declared():
+def test_nobody_belongs_to_a_group_that_was_not_declared() -> None:
     author = other(groups=frozenset({""}))
     decision = propose(claim("b", 5, "y", author=author), [A], predicate=PredicateFacts())
     assert decision.action is MergeAction.CONFLICT
 
 
-def test_without_an_effective_time_nobody_supersedes_alone():
+def test_without_an_effective_time_nobody_supersedes_alone() -> None:
     decision = propose(claim("b", 5, "y", effective=False), [A])
     assert (decision.action, decision.reason) == (MergeAction.CONFLICT, "no_effective_time")
 
 
-def test_what_yields_only_to_validation_waits_for_one():
+def test_what_yields_only_to_validation_waits_for_one() -> None:
     strict = replace(MAINTAINED, yields_only_to_validation=True)
     validated = replace(A, validated=True)
     waits = propose(claim("b", 5, "y"), [validated], predicate=strict)
@@ -156,7 +156,7 @@ def test_what_yields_only_to_validation_waits_for_one():
         (6, "cem", MergeAction.SUPERSEDE),
     ],
 )
-def test_putting_back_is_contested_within_the_window(day: int, by: str, action: MergeAction):
+def test_putting_back_is_contested_within_the_window(day: int, by: str, action: MergeAction) -> None:
     held = [claim("a", 0, "x", "bot"), claim("b", 5, "y", "cem")]
     decision = propose(claim("c", day, "x", by), held)
     assert decision.action is action
@@ -164,14 +164,14 @@ def test_putting_back_is_contested_within_the_window(day: int, by: str, action: 
         assert decision.reason == "put_back_in_contest_window"
 
 
-def test_removing_and_adding_again_is_no_put_back():
+def test_removing_and_adding_again_is_no_put_back() -> None:
     held = [claim("a", 0, "x", "ana"), claim("b", 5, None, "bot")]
     assert propose(claim("c", 6, "x", "ana"), held).action is MergeAction.SUPERSEDE
     again = [*held, claim("c", 6, "x", "ana")]
     assert propose(claim("d", 7, None, "bot"), again).action is MergeAction.SUPERSEDE
 
 
-def test_an_open_conflict_disputes_the_memory_and_takes_in_what_comes():
+def test_an_open_conflict_disputes_the_memory_and_takes_in_what_comes() -> None:
     contested = claim("b", 5, "y", "eve", author=other())
     opened = propose(contested, [A])
     assert opened.changes.conflict_changed
@@ -184,7 +184,7 @@ def test_an_open_conflict_disputes_the_memory_and_takes_in_what_comes():
     assert supports.action is MergeAction.ATTACH_EVIDENCE
 
 
-def test_a_late_claim_dissolves_a_conflict():
+def test_a_late_claim_dissolves_a_conflict() -> None:
     put_back = [claim("a", 0, "x", "ana"), claim("b", 5, "y", "bot"), claim("c", 8, "x", "ana")]
     late = propose(claim("d", 6, "z", "bot"), put_back)
     assert late.changes.dissolves
@@ -193,7 +193,7 @@ def test_a_late_claim_dissolves_a_conflict():
     assert [part.opener.key for part in late.changes.write] == ["b", "d", "c"]
 
 
-def test_a_late_claim_moves_the_past_and_opens_a_conflict_at_once():
+def test_a_late_claim_moves_the_past_and_opens_a_conflict_at_once() -> None:
     held = [claim("b", 5, "y", "bot"), claim("c", 8, "x", "ana")]
     late = propose(claim("a", 0, "x", "ana"), held)
     assert (late.action, late.reason) == (MergeAction.CONFLICT, "put_back_in_contest_window")
@@ -203,7 +203,7 @@ def test_a_late_claim_moves_the_past_and_opens_a_conflict_at_once():
     assert [part.opener.key for part in late.changes.write] == ["a", "b"]
 
 
-def test_rulings_are_called_by_what_they_move():
+def test_rulings_are_called_by_what_they_move() -> None:
     contested = claim("b", 5, "y", "eve", author=other())
     held = [A, contested]
     accepted = settle(ruling(1, "b", "b"), held)
@@ -220,14 +220,14 @@ def test_rulings_are_called_by_what_they_move():
     assert [part.opener.key for part in undone.changes.write] == ["a"]
 
 
-def test_a_ruling_that_came_first_settles_the_claim_on_arrival():
+def test_a_ruling_that_came_first_settles_the_claim_on_arrival() -> None:
     contested = claim("b", 5, "y", "eve", author=other())
     decision = propose(contested, [A], [ruling(1, "b", None)])
     assert (decision.action, decision.reason) == (MergeAction.NO_OP, "settled_by_ruling")
     assert decision.changes.newly_dismissed == {source("b"): "ruling-1"}
 
 
-def test_the_tail_is_not_enough_for_what_is_not_newest():
+def test_the_tail_is_not_enough_for_what_is_not_newest() -> None:
     held = [A, claim("b", 5, "x")]
     start = propose(A).changes.write[0]
     for late, rulings in ((claim("c", 3, "y"), []), (claim("c", 9, "y"), [ruling(1, "b", None)])):
@@ -243,7 +243,7 @@ def test_the_tail_is_not_enough_for_what_is_not_newest():
             )
 
 
-def test_the_tail_is_not_enough_while_the_newest_part_lies_ahead():
+def test_the_tail_is_not_enough_while_the_newest_part_lies_ahead() -> None:
     start = propose(claim("a", 40, "x")).changes.write[0]
     with pytest.raises(WholeTimelineNeeded):
         decide(
@@ -257,7 +257,7 @@ def test_the_tail_is_not_enough_while_the_newest_part_lies_ahead():
         )
 
 
-def test_a_claim_weighs_by_source_directness_and_confidence():
+def test_a_claim_weighs_by_source_directness_and_confidence() -> None:
     def weigh(trust: Trust, status: EpistemicStatus) -> float:
         return weigh_claim(trust=trust, epistemic_status=status, confidence=0.8)
 

@@ -27,7 +27,7 @@ def _fresh_registry() -> Iterator[None]:
     registry.load_policies.cache_clear()
 
 
-def test_an_event_with_a_body_is_looked_at_once_by_each_extractor():
+def test_an_event_with_a_body_is_looked_at_once_by_each_extractor() -> None:
     message = EventFacts(source_type="message", has_body=True)
     assert list_extractors(event=message, active=["rules", "openai", "rules"]) == ("openai", "rules")
     for quiet in (
@@ -38,13 +38,13 @@ def test_an_event_with_a_body_is_looked_at_once_by_each_extractor():
         assert list_extractors(event=quiet, active=["rules"]) == ()
 
 
-def test_each_kind_of_candidate_has_a_level():
+def test_each_kind_of_candidate_has_a_level() -> None:
     assert choose_level(kind=CandidateKind.PREFERENCE) is MemoryType.SEMANTIC
     assert choose_level(kind=CandidateKind.EXPERIENCE) is MemoryType.EPISODIC
     assert all(choose_level(kind=kind) in MemoryType for kind in CandidateKind)
 
 
-def test_reflection_waits_for_enough_that_is_new():
+def test_reflection_waits_for_enough_that_is_new() -> None:
     policy = GranularityPolicy(reflect_after=3)
     assert not is_time_to_reflect(held=5, reflected=3, policy=policy)
     assert is_time_to_reflect(held=6, reflected=3, policy=policy)
@@ -61,11 +61,11 @@ def test_reflection_waits_for_enough_that_is_new():
         (Modality.REFUTED, 0.0, "refuted"),
     ],
 )
-def test_what_is_weak_fades_and_what_is_contested_shows(modality: Modality, confidence: float, reason: str):
+def test_what_is_weak_fades_and_what_is_contested_shows(modality: Modality, confidence: float, reason: str) -> None:
     assert find_fading(modality=modality, confidence=confidence, epsilon=0.15) == reason
 
 
-def test_confidence_fades_by_type():
+def test_confidence_fades_by_type() -> None:
     def fade(kind: MemoryType) -> float:
         return fade_confidence(confidence=0.8, memory_type=kind, age=3 * YEAR)
 
@@ -83,7 +83,7 @@ FACTS = RecalledFacts(
 PROJECTION = ProjectionPolicy()
 
 
-def test_value_is_the_product_of_its_parts():
+def test_value_is_the_product_of_its_parts() -> None:
     worth = value_memory(facts=FACTS, policy=PROJECTION)
     assert worth.value == pytest.approx(0.72)
     assert (worth.closeness, worth.recency, worth.exclusion) == (1.0, 1.0, "")
@@ -96,13 +96,13 @@ def test_value_is_the_product_of_its_parts():
         assert value_memory(facts=weaker, policy=PROJECTION).value < worth.value
 
 
-def test_what_is_bound_to_the_task_outranks_what_is_more_relevant():
+def test_what_is_bound_to_the_task_outranks_what_is_more_relevant() -> None:
     bound = replace(FACTS, relevance=0.1, is_bound_to_task=True)
     ranks = [value_memory(facts=facts, policy=PROJECTION).rank() for facts in (FACTS, bound)]
     assert ranks[1] > ranks[0]
 
 
-def test_a_dispute_is_not_hidden_by_its_opposition():
+def test_a_dispute_is_not_hidden_by_its_opposition() -> None:
     disputed = replace(FACTS, modality=Modality.DISPUTED, confidence=0.0)
     worth = value_memory(facts=disputed, policy=PROJECTION)
     assert worth.exclusion == ""
@@ -111,7 +111,7 @@ def test_a_dispute_is_not_hidden_by_its_opposition():
     assert value_memory(facts=faded, policy=PROJECTION).exclusion == "forgotten"
 
 
-def test_the_registry_names_every_shipped_policy():
+def test_the_registry_names_every_shipped_policy() -> None:
     assert registry.get_policy(kind="merge", version="v1") is decide
     assert {kind for kind, _ in registry.load_policies()} == {
         "trigger",
@@ -130,12 +130,12 @@ def install(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda *, group: EntryPoints([entry]))  # noqa: ARG005
 
 
-def test_an_installed_package_adds_its_own(monkeypatch: pytest.MonkeyPatch):
+def test_an_installed_package_adds_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, "trigger/shop-1")
     assert registry.get_policy(kind="trigger", version="shop-1") is list_extractors
 
 
-def test_an_installed_package_replaces_none(monkeypatch: pytest.MonkeyPatch):
+def test_an_installed_package_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, "merge/v1")
     with pytest.raises(registry.PolicyTaken):
         registry.load_policies()

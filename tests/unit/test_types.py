@@ -35,19 +35,19 @@ def day(number: int) -> datetime:
     return datetime(2026, 1, number, tzinfo=UTC)
 
 
-def test_a_period_ends_after_it_begins():
+def test_a_period_ends_after_it_begins() -> None:
     for end in (1, 2):
         with pytest.raises(EmptyPeriod):
             Period(day(2), day(end))
 
 
-def test_a_period_holds_its_start_and_not_its_end():
+def test_a_period_holds_its_start_and_not_its_end() -> None:
     period = Period(day(2), day(4))
     assert [n for n in range(1, 6) if period.holds_at(day(n))] == [2, 3]
     assert Period(day(2)).holds_at(day(31))
 
 
-def test_cutting_leaves_what_is_not_shared():
+def test_cutting_leaves_what_is_not_shared() -> None:
     whole = Period(day(2), day(9))
     assert whole.cut(Period(day(4), day(6))) == (Period(day(2), day(4)), Period(day(6), day(9)))
     assert whole.cut(Period(day(1))) == ()
@@ -55,7 +55,7 @@ def test_cutting_leaves_what_is_not_shared():
     assert Period(day(2)).cut(Period(day(3), day(5))) == (Period(day(2), day(3)), Period(day(5)))
 
 
-def test_types_forget_at_their_own_pace_in_one_shape():
+def test_types_forget_at_their_own_pace_in_one_shape() -> None:
     year = timedelta(days=365)
     left = {kind: get_decay(memory_type=kind).retain(year) for kind in MemoryType}
     assert left[MemoryType.EPISODIC] < left[MemoryType.PROCEDURAL] <= left[MemoryType.SEMANTIC]
@@ -67,7 +67,7 @@ def test_types_forget_at_their_own_pace_in_one_shape():
         assert retained[-1] > 0
 
 
-def test_an_application_registers_its_own_type_once():
+def test_an_application_registers_its_own_type_once() -> None:
     decay = Decay(a=1.0, tau=timedelta(days=1), b=1.0)
     with pytest.raises(UnknownCognitiveType):
         get_decay(memory_type="rumour")
@@ -99,7 +99,7 @@ def test_the_first_modality_that_matches_wins(  # noqa: PLR0917  a table of case
     conflict: bool,
     superseded: bool,
     expected: Modality,
-):
+) -> None:
     found = read_modality(
         confidence=confidence,
         support=support,
@@ -111,14 +111,14 @@ def test_the_first_modality_that_matches_wins(  # noqa: PLR0917  a table of case
     assert found is expected
 
 
-def test_scopes_widen_from_one_person_to_all():
+def test_scopes_widen_from_one_person_to_all() -> None:
     assert is_wider(kind=ScopeKind.PROJECT, than=ScopeKind.USER)
     assert is_wider(kind=ScopeKind.ORGANIZATION, than=ScopeKind.PROJECT)
     assert not is_wider(kind=ScopeKind.USER, than=ScopeKind.USER)
     assert ScopeKey(ScopeKind.USER, "hans").as_text() == "user:hans"
 
 
-def test_a_subject_names_a_declared_type():
+def test_a_subject_names_a_declared_type() -> None:
     found = parse_subject_key(text="service:proxy-1:eu", declared={"service"})
     assert (found.entity_type, found.name) == ("service", "proxy-1:eu")
     assert found.as_text() == "service:proxy-1:eu"
@@ -129,7 +129,7 @@ def test_a_subject_names_a_declared_type():
             parse_subject_key(text=text, declared={"person", "Person"})
 
 
-def test_transitions_follow_their_tables():
+def test_transitions_follow_their_tables() -> None:
     check_transition(table=VERSION_TRANSITIONS, old=VersionState.ACTIVE, new=VersionState.SUPERSEDED)
     with pytest.raises(ForbiddenTransition):
         check_transition(table=VERSION_TRANSITIONS, old=VersionState.SUPERSEDED, new=VersionState.ACTIVE)
@@ -149,6 +149,6 @@ def test_transitions_follow_their_tables():
 def test_a_table_names_each_state_of_its_enum(
     table: dict[str, frozenset[str]],
     states: type[CandidateStatus | VersionState | JobState],
-):
+) -> None:
     assert set(table) == set(states)
     assert set().union(*table.values()) <= set(states)
