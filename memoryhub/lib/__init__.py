@@ -1,1 +1,1 @@
-"""Lib: tools that know nothing of memory, such as clock, ids, canonical JSON and hashing."""
+"""Base layer, lib: tools that know nothing of memory, such as clock, ids, canonical JSON and hashing."""

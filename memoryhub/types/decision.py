@@ -16,7 +16,6 @@ from memoryhub.types.enums import (
     ScopeKind,
     Trust,
 )
-from memoryhub.types.temporal import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,6 @@ class Belief:
     opposition: float
     independent_evidence_count: int
     derived_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PartChange:
-    """Hold one part to write, and which claim it comes from."""
-
-    part: Part
-    valid: Period
 
 
 @dataclass(frozen=True, slots=True)
