@@ -260,13 +260,12 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One number of a small chart, and the list it was counted from."""
+    """One number of a small chart."""
 
     action: str
     count: int
     width: int
     css: str
-    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,15 +285,14 @@ class Review:
     standing_hue: str
     fields: tuple[Field, ...]
     equal: tuple[tuple[str, str], ...]
-    strip: SafeString
-    belief: SafeString
+    strip: SafeString | str
+    belief: SafeString | str
     tallies: tuple[Tally, ...]
     lineages: tuple[Lineage, ...]
     verbs: tuple[Verb, ...]
     reasons: tuple[tuple[str, str], ...]
     history: tuple[Step, ...]
     expected_version: int
-    deletion_epoch: int
     lease: Lease | None
     note: str = ""
     effective_from: str = ""

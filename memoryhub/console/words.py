@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -55,6 +55,45 @@ SCOPE_KIND: Final[dict[str, _StrPromise]] = {
     "user": _("user"),
     "project": _("project"),
     "organization": _("organization"),
+}
+# Why something was decided or waits. The code stands beside the words, since API and audit use it.
+REASON: Final[dict[str, _StrPromise]] = {
+    "put_back_in_contest_window": _("Put back by another principal"),
+    "author_may_not_supersede": _("The author may not replace what stands"),
+    "no_effective_time": _("No effective time stated"),
+    "yields_only_to_validation": _("What stands yields only to a validation"),
+    "joins_open_conflict": _("Joins an open conflict"),
+    "instruction_like": _("Reads like an instruction to the agent"),
+    "validation_missing": _("The evidence cannot be read"),
+    "predicate_requires_confirmation": _("This key is always confirmed by a person"),
+    "sensitive_predicate": _("A sensitive key"),
+    "inferred_preference": _("A preference that was inferred, not stated"),
+    "wider_scope": _("More people would read it than its evidence"),
+    "first_claim": _("First claim for this key"),
+    "fills_free_period": _("Fills a period that nothing covered"),
+    "replaces_standing": _("Replaces what stood"),
+    "corrects_history": _("Corrects the past"),
+    "independent_support": _("Independent support"),
+    "evidence_against": _("Evidence against what stands"),
+    "narrows": _("Narrows what stands"),
+    "same_source": _("The same source again"),
+    "lineage_already_counted": _("A lineage that is counted already"),
+    "settled_by_ruling": _("Settled by a ruling before"),
+    "ruled": _("A ruling"),
+    "ruled_against": _("Ruled against"),
+    "conflict_kept": _("The conflict was kept"),
+    "conflict_settled": _("The conflict was settled"),
+    "no_future_value": _("No value for the future"),
+    "source_untraceable": _("The source cannot be traced"),
+    "evidence_unavailable": _("The evidence is not available"),
+    "scope_not_authorised": _("The scope is not authorised"),
+    "forbidden_content": _("Forbidden content"),
+    "barred_by_revocation": _("Barred by a revocation"),
+    "outside_authority": _("Outside the author's authority"),
+    "stale_source": _("The source is out of date"),
+    "misread": _("The words were misread"),
+    "task_parameter": _("Only for this task"),
+    "unwanted": _("Not to be remembered"),
 }
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -124,9 +163,9 @@ def format_value(*, value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def format_items(*, count: int) -> str:
-    """Write how many items of evidence there are."""
-    return ngettext("%(count)s item", "%(count)s items", count) % {"count": count}
+def explain_reason(*, code: str) -> str:
+    """Write a reason code in words; one that is not known stays as it is."""
+    return str(REASON.get(code, code))
 
 
 def label_ticks(*, moments: Sequence[datetime]) -> list[str]:

@@ -1,0 +1,120 @@
+"""Read the numbers of the dashboard, each counted as the list behind it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memoryhub.access.callers import Caller
+from memoryhub.access.queries import list_scopes
+from memoryhub.console.queue_queries import list_reviewable_scopes
+from memoryhub.lib.db import fetch_all
+
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAges:
+    """How long the open items of one queue have waited, and how many were decided in a week."""
+
+    open: int
+    youngest: timedelta
+    median: timedelta
+    oldest: timedelta
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What stands now in the scopes one may see."""
+
+    memories: int
+    scopes: int
+    open_conflicts: int
+    retrievals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What is still to be told and to be done."""
+
+    outbox: int
+    outbox_oldest: timedelta
+    waiting_jobs: int
+    dead_jobs: int
+
+
+def measure_queue(*, caller: Caller, kind: str, now: datetime) -> QueueAges:
+    """Measure the ages of one queue in the scopes whose items the caller may decide."""
+    rows = fetch_all(
+        sql="""
+            SELECT count(*) FILTER (WHERE state = 'open'),
+                min(%(now)s - opened_at) FILTER (WHERE state = 'open'),
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY %(now)s - opened_at) FILTER (WHERE state = 'open'),
+                max(%(now)s - opened_at) FILTER (WHERE state = 'open'),
+                count(*) FILTER (WHERE state = 'decided' AND decided_at >= %(since)s)
+            FROM review_items
+            WHERE tenant_id = %(tenant)s AND kind = %(kind)s AND scope_id = ANY (%(scopes)s::uuid[])
+              AND (deferred_until IS NULL OR deferred_until <= %(now)s)
+        """,
+        params={
+            "tenant": caller.tenant_id,
+            "kind": kind,
+            "scopes": list_reviewable_scopes(caller=caller, kind=kind),
+            "now": now,
+            "since": now - WEEK,
+        },
+    )
+    opened, youngest, median, oldest, decided = rows[0]
+    nothing = timedelta()
+    return QueueAges(opened, youngest or nothing, median or nothing, oldest or nothing, decided)
+
+
+def count_decisions(*, caller: Caller, now: datetime, by_people: bool) -> dict[str, int]:
+    """Count the decisions of a week by action, those of people or those of the policy."""
+    rows = fetch_all(
+        sql="""
+            SELECT action, count(*) FROM merge_decisions
+            WHERE tenant_id = %(tenant)s AND scope_id = ANY (%(scopes)s::uuid[]) AND recorded_at >= %(since)s
+              AND (decider_id IS NOT NULL) = %(people)s
+            GROUP BY action
+        """,
+        params={
+            "tenant": caller.tenant_id,
+            "scopes": [scope.id for scope in list_scopes(caller=caller, right="view_memory")],
+            "since": now - WEEK,
+            "people": by_people,
+        },
+    )
+    return dict(rows)
+
+
+def count_holdings(*, caller: Caller, now: datetime) -> Holdings:
+    """Count memories, open conflicts, and answers given to agents in a week."""
+    scopes = [scope.id for scope in list_scopes(caller=caller, right="view_memory")]
+    rows = fetch_all(
+        sql="""
+            SELECT count(*), count(DISTINCT scope_id), count(*) FILTER (WHERE has_open_conflict),
+                (SELECT count(*) FROM retrieval_runs run WHERE run.tenant_id = %(tenant)s AND run.at >= %(since)s)
+            FROM memory_heads WHERE tenant_id = %(tenant)s AND scope_id = ANY (%(scopes)s::uuid[])
+        """,
+        params={"tenant": caller.tenant_id, "scopes": scopes, "since": now - WEEK},
+    )
+    return Holdings(*rows[0])
+
+
+def measure_backlog(*, caller: Caller, now: datetime) -> Backlog:
+    """Measure what is still undelivered, unprocessed or dead in the tenant."""
+    rows = fetch_all(
+        sql="""
+            SELECT (SELECT count(*) FROM outbox WHERE tenant_id = %(tenant)s AND delivered_at IS NULL),
+                (SELECT max(%(now)s - created_at) FROM outbox
+                    WHERE tenant_id = %(tenant)s AND delivered_at IS NULL),
+                count(*) FILTER (WHERE state IN ('queued', 'running', 'retrying')),
+                count(*) FILTER (WHERE state = 'dead')
+            FROM processing_jobs WHERE tenant_id = %(tenant)s
+        """,
+        params={"tenant": caller.tenant_id, "now": now},
+    )
+    outbox, oldest, waiting, dead = rows[0]
+    return Backlog(outbox, oldest or timedelta(), waiting, dead)

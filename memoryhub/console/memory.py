@@ -1,0 +1,185 @@
+"""One memory on two clocks, and the list of all one may see."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from memoryhub.console import words
+from memoryhub.console.frame import Viewer, render_screen, screen
+from memoryhub.console.grid import Cross, Part, draw_grid, find_answer, find_hues, find_origins
+from memoryhub.console.history import make_steps
+from memoryhub.console.lineages import group_claims
+from memoryhub.console.memory_queries import (
+    HeadRow,
+    PartRow,
+    access_memory,
+    find_open_item,
+    list_claims,
+    list_decisions,
+    list_parts,
+)
+from memoryhub.console.shapes import GridRow, Key
+from memoryhub.lib import clock
+from memoryhub.types.enums import VersionState
+
+
+@screen
+def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpResponse:
+    """Show a memory: what holds now, the grid with a cross-hair, evidence, timeline."""
+    now = clock.now()
+    tenant_id = viewer.caller.tenant_id
+    head = access_memory(caller=viewer.caller, memory_id=str(memory_id))
+    held = list_parts(tenant_id=tenant_id, memory_id=head.id)
+    parts = make_parts(held=held)
+    hues = find_hues(parts=parts)
+    claims = list_claims(tenant_id=tenant_id, memory_id=head.id)
+    decisions = list_decisions(tenant_id=tenant_id, memory_id=head.id)
+    cross, problem = read_cross(request=request, now=now)
+    current = find_answer(parts=parts, cross=Cross(valid_at=now, recorded_at=now))
+    item = find_open_item(tenant_id=tenant_id, memory_id=head.id)
+    return render_screen(
+        request=request,
+        viewer=viewer,
+        template="console/memory.html",
+        here="memories",
+        context={
+            "key": make_key(head=head),
+            "subject_url": f"{reverse('console:memories')}?q={head.subject}",
+            "review_url": reverse("console:review", args=item) if item else "",
+            "current": current,
+            "epistemic": next((p.epistemic_status for p in held if current and is_same(row=p, part=current)), ""),
+            "head": head,
+            "items": len(claims),
+            "history": make_steps(decisions=decisions, hues=hues_by_version(parts=parts)),
+            "cross_form": {"valid_at": _echo(request, "valid_at"), "recorded_at": _echo(request, "recorded_at")},
+            "cross_error": problem,
+            "grid": draw_grid(parts=parts, now=now, cross=cross) if parts else "",
+            "answer": tell_answer(parts=parts, cross=cross, now=now),
+            "rows": _make_rows(parts, hues, cross),
+            "lineages": group_claims(claims=claims, hues=hues_by_value(held=held, hues=hues), caller=viewer.caller),
+        },
+    )
+
+
+def make_key(*, head: HeadRow) -> Key:
+    """Name a memory."""
+    return Key(
+        subject=head.subject,
+        fact_key=head.fact_key,
+        conditions=head.conditions,
+        scope_kind=head.scope_kind,
+        scope_key=head.scope_key,
+        memory_type=head.memory_type,
+    )
+
+
+def make_parts(*, held: Sequence[PartRow]) -> list[Part]:
+    """Make the shapes of the grid."""
+    return [
+        Part(
+            version=row.version,
+            part=row.part,
+            value="" if row.state == VersionState.ERASED else words.format_value(value=row.value),
+            valid_from=row.valid_from,
+            valid_to=row.valid_to,
+            recorded_from=row.recorded_from,
+            recorded_to=row.recorded_to,
+            state=row.state,
+        )
+        for row in held
+    ]
+
+
+def is_same(*, row: PartRow, part: Part) -> bool:
+    """Tell whether a row is what a shape was made from."""
+    return (row.version, row.part) == (part.version, part.part)
+
+
+def hues_by_version(*, parts: Sequence[Part]) -> dict[int, str]:
+    """Map each version that made a claim to its hue."""
+    hues = find_hues(parts=parts)
+    return {version: hues[key] for key, version in find_origins(parts=parts).items()}
+
+
+def hues_by_value(*, held: Sequence[PartRow], hues: dict[tuple[int, int], str]) -> dict[str | None, str]:
+    """Map the digest of each value that ever stood to the hue of the newest version that made it."""
+    return {row.value_digest: hues[row.version, row.part] for row in reversed(held)}
+
+
+def read_cross(*, request: HttpRequest, now: datetime) -> tuple[Cross | None, str]:
+    """Read the cross-hair from the address: an instant left out is now; one that cannot be read is named."""
+    given = {name: request.GET.get(name, "").strip() for name in ("valid_at", "recorded_at")}
+    if not any(given.values()):
+        return None, ""
+    instants = {}
+    for name, text in given.items():
+        try:
+            instants[name] = read_instant(text=text) if text else now
+        except ValueError:
+            return None, gettext("“%(text)s” is no instant; write 2022-09-20 or 2022-09-20 14:30.") % {"text": text}
+    return Cross(valid_at=instants["valid_at"], recorded_at=instants["recorded_at"]), ""
+
+
+def read_instant(*, text: str) -> datetime:
+    """Read an instant; without an offset it is UTC.
+
+    Raises:
+        ValueError: the text is no instant.
+    """
+    instant = datetime.fromisoformat(text)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+def tell_answer(*, parts: Sequence[Part], cross: Cross | None, now: datetime) -> str:
+    """Say in one sentence what the system would have answered at the cross-hair."""
+    if cross is None:
+        return gettext("Set two instants to see what the system would have answered then.")
+    answer = find_answer(parts=parts, cross=cross)
+    places = {
+        "recorded": words.format_moment(moment=min(cross.recorded_at, now), zone=False),
+        "valid": words.format_moment(moment=cross.valid_at, zone=False),
+    }
+    if answer is None:
+        return gettext("On %(recorded)s the system would have had no answer for %(valid)s.") % places
+    return gettext(
+        "On %(recorded)s the system would have answered %(value)s for %(valid)s, from version %(version)s."
+    ) % {
+        **places,
+        "value": answer.value,
+        "version": answer.version,
+    }
+
+
+def _make_rows(parts: Sequence[Part], hues: dict[tuple[int, int], str], cross: Cross | None) -> list[GridRow]:
+    answer = find_answer(parts=parts, cross=cross) if cross else None
+    return [
+        GridRow(
+            part=part,
+            hue=hues[part.version, part.part],
+            at_cross=_place(part, answer, cross),
+            is_hit=part is answer,
+        )
+        for part in parts
+    ]
+
+
+def _place(part: Part, answer: Part | None, cross: Cross | None) -> str:
+    """Say where a part stands to the cross-hair."""
+    if cross is None:
+        return ""
+    if part is answer:
+        return gettext("the answer at this point")
+    if part.recorded_from > cross.recorded_at:
+        return gettext("recorded later")
+    if part.recorded_to is not None and part.recorded_to <= cross.recorded_at:
+        return gettext("held before")
+    return gettext("valid at another time")
+
+
+def _echo(request: HttpRequest, name: str) -> Any:
+    return request.GET.get(name, "")

@@ -1,0 +1,381 @@
+"""Put a case into the review page: the claim, its evidence, and the verbs with their conditions."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from memoryhub.access.callers import Caller
+from memoryhub.console import words
+from memoryhub.console.charts import Held, draw_belief, draw_strip
+from memoryhub.console.grid import find_hues
+from memoryhub.console.history import make_steps
+from memoryhub.console.lineages import group_claims, tally_side
+from memoryhub.console.memory import hues_by_value, hues_by_version, make_parts
+from memoryhub.console.memory_queries import DecisionRow, PartRow
+from memoryhub.console.review_queries import Case
+from memoryhub.console.shapes import Field, Key, Lease, Refusal, Review, ThreeWay, Verb
+from memoryhub.console.verbs import VerbFacts, judge_verbs
+from memoryhub.memory.loading import source_of
+from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
+from memoryhub.types.claims import Ruling
+from memoryhub.types.decision import Decision
+from memoryhub.types.enums import ReviewKind
+from memoryhub.usecases.consolidate import describe_facts
+from memoryhub.usecases.review import REASONS_TO_REJECT
+
+_SHORT: Final = 12
+_STRIP_PARTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a reviewer had entered when a decision was refused."""
+
+    note: str = ""
+    reason: str = ""
+    effective_from: str = ""
+
+
+NOTHING_WRITTEN: Final = Draft()
+
+
+def name_reasons() -> tuple[tuple[str, str], ...]:
+    """Name the reason codes for rejecting a candidate."""
+    names = {
+        "not_supported": gettext("The evidence does not support it"),
+        "outdated": gettext("It is out of date"),
+        "wrong_subject": gettext("It is about something else"),
+        "not_useful": gettext("Nothing will need it again"),
+        "private": gettext("It is private"),
+        "other": gettext("Another reason, with a note"),
+    }
+    return tuple((code, names[code]) for code in REASONS_TO_REJECT)
+
+
+def make_key(*, case: Case) -> Key:
+    """Name the memory a case is about."""
+    return Key(
+        subject=case.subject,
+        fact_key=case.candidate.fact_key,
+        conditions=case.candidate.conditions,
+        scope_kind=case.scope.kind,
+        scope_key=case.scope.key,
+        memory_type=case.candidate.memory_type,
+    )
+
+
+def find_standing(*, case: Case) -> PartRow | None:
+    """Return the part that the proposed claim meets: one that says something else, if there is one."""
+    held = [part for part in case.parts if part.recorded_to is None]
+    begins, ends = case.candidate.valid_from, case.candidate.valid_to
+    met = [
+        part
+        for part in held
+        if (part.valid_to is None or part.valid_to > begins) and (ends is None or part.valid_from < ends)
+    ]
+    met.sort(key=lambda part: (part.value_digest == case.candidate.value_digest, part.valid_from))
+    return met[0] if met else next(iter(held), None)
+
+
+def preview_acceptance(*, case: Case, now: datetime) -> Decision:
+    """Decide what accepting the claim would amount to, by the same pure function as the commit."""
+    state, policy = case.state, MergePolicy()
+    if case.item.kind != ReviewKind.CONFLICT:
+        return decide(
+            candidate=describe_facts(candidate=case.candidate, confirmed=True),
+            claims=state.claims,
+            rulings=state.rulings,
+            predicate=state.predicate,
+            policy=policy,
+            now=now,
+        )
+    source = source_of(case.candidate)
+    ruling = Ruling(
+        key="preview",
+        settles=frozenset({source}),
+        winner=source,
+        effective_from=None,
+        sequence=1 + max((held.sequence for held in state.rulings), default=0),
+    )
+    return decide_ruling(
+        ruling=ruling,
+        claims=state.claims,
+        rulings=state.rulings,
+        predicate=state.predicate,
+        policy=policy,
+        memory_type=case.candidate.memory_type,
+        now=now,
+    )
+
+
+def judge_case(*, case: Case, caller: Caller, now: datetime) -> tuple[Verb, ...]:
+    """Judge the six verbs on a case, for one person."""
+    candidate, outcome = case.candidate, preview_acceptance(case=case, now=now)
+    standing = find_standing(case=case)
+    is_conflict = case.item.kind == ReviewKind.CONFLICT
+    is_owner = case.scope.owner_id == caller.principal_id
+    return judge_verbs(
+        facts=VerbFacts(
+            outcome=str(outcome.action),
+            outcome_reason=outcome.reason,
+            is_conflict=is_conflict,
+            has_open_conflict=case.state.conflict is not None,
+            version=standing.version if standing else case.state.version,
+            proposed=words.format_value(value=candidate.value),
+            standing=words.format_value(value=standing.value) if standing else None,
+            standing_from=standing.valid_from if standing else None,
+            valid_from=candidate.valid_from,
+            is_effective=candidate.effective,
+            is_own_claim=caller.principal_id in {candidate.author_id, candidate.proposer_id},
+            is_own_proposal=caller.principal_id == candidate.proposer_id
+            or (caller.principal_id == candidate.author_id and not is_owner),
+            may_decide=is_conflict or is_owner or candidate.scope_kind != "user",
+        )
+    )
+
+
+def make_review(
+    *,
+    case: Case,
+    caller: Caller,
+    item_url: str,
+    lease: Lease | None,
+    now: datetime,
+    draft: Draft,
+    refusal: Refusal | None,
+) -> Review:
+    """Make the review page of a case."""
+    candidate, standing = case.candidate, find_standing(case=case)
+    hues = find_hues(parts=make_parts(held=case.parts))
+    colours = hues_by_value(held=case.parts, hues=hues) | {candidate.value_digest: "cx"}
+    hue = hues[standing.version, standing.part] if standing else ""
+    fields, equal = _compare_fields(case, standing)
+    proposed = words.format_value(value=candidate.value)
+    tallies = []
+    if standing and standing.value_digest != candidate.value_digest:
+        colours[standing.value_digest] = hue
+        tallies.append(
+            tally_side(
+                claims=case.claims,
+                digest=standing.value_digest,
+                value=words.format_value(value=standing.value),
+                hue=hue,
+                side="standing",
+            )
+        )
+    tallies.append(
+        tally_side(claims=case.claims, digest=candidate.value_digest, value=proposed, hue="cx", side="proposed")
+    )
+    is_conflict = case.item.kind == ReviewKind.CONFLICT
+    title, text = _explain_why(case, standing)
+    head = case.head
+    return Review(
+        item_url=item_url,
+        key=make_key(case=case),
+        memory_url=reverse("console:memory", args=[head.id]) if head else "",
+        modality=head.modality if head else "",
+        candidate_status=candidate.status,
+        why_title=title,
+        why_text=text,
+        why_rule=f"{case.item.reason}, {gettext('policy %(version)s') % {'version': candidate.policy_version}}",
+        tone="clash" if is_conflict else "wait",
+        standing_version=standing.version if standing else None,
+        standing_hue=hue,
+        fields=fields,
+        equal=equal,
+        strip=_draw_strip(case, standing, hues, now),
+        belief=draw_belief(
+            support=head.support, opposition=head.opposition, ratio=MergePolicy().dispute_ratio, hue=hue or "ce"
+        )
+        if head
+        else "",
+        tallies=tuple(tallies),
+        lineages=tuple(group_claims(claims=case.claims, hues=colours, caller=caller)),
+        verbs=judge_case(case=case, caller=caller, now=now) if case.item.is_open else (),
+        reasons=name_reasons(),
+        history=make_steps(decisions=case.decisions, hues=hues_by_version(parts=make_parts(held=case.parts))),
+        expected_version=case.state.version,
+        lease=lease,
+        note=draft.note,
+        reason=draft.reason,
+        effective_from=draft.effective_from,
+        refusal=refusal,
+    )
+
+
+def mark_error(*, review: Review, action: str, error: str) -> Review:
+    """Set an error at the field of one verb."""
+    verbs = tuple(replace(verb, error=error) if verb.action == action else verb for verb in review.verbs)
+    return replace(review, verbs=verbs)
+
+
+def compare_three(*, case: Case, expected: int) -> tuple[ThreeWay, ...]:
+    """Compare what was read, what stands now and what was meant, field by field."""
+    standing = find_standing(case=case)
+    read = _find_part_at(case, expected)
+    candidate = case.candidate
+    none = ("", "")
+    before, after = (
+        (words.format_value(value=part.value), _from(part.valid_from)) if part else none for part in (read, standing)
+    )
+    authors = [part.author if part else "" for part in (read, standing)]
+    rows = [
+        (gettext("value"), "", True, (before[0], after[0]), words.format_value(value=candidate.value)),
+        (gettext("valid"), "valid", False, (before[1], after[1]), _from(candidate.valid_from)),
+        (gettext("stated by"), "", False, (authors[0], authors[1]), case.author),
+        (gettext("version"), "", False, (str(expected), str(case.state.version)), ""),
+    ]
+    return tuple(
+        ThreeWay(
+            name=name,
+            clock="valid" if clock else "",
+            is_value=is_value,
+            read=old,
+            stands=now,
+            draft=draft,
+            changed_by=_find_changer(old, now, draft),
+        )
+        for name, clock, is_value, (old, now), draft in rows
+    )
+
+
+def find_decision_to(*, case: Case, version: int) -> DecisionRow | None:
+    """Return the decision that led to a version."""
+    return next((held for held in case.decisions if held.resulting_version == version), None)
+
+
+def _find_part_at(case: Case, version: int) -> PartRow | None:
+    """Return the part that stood where the claim meets it, when the memory was at an earlier version."""
+    instants = [held.recorded_at for held in case.decisions if held.resulting_version <= version]
+    if not instants:
+        return None
+    then = max(instants)
+    held = [
+        replace(part, recorded_to=None)
+        for part in case.parts
+        if part.recorded_from <= then and (part.recorded_to is None or part.recorded_to > then)
+    ]
+    return find_standing(case=replace(case, parts=tuple(held)))
+
+
+def _find_changer(read: str, stands: str, draft: str) -> Any:
+    they, you = read != stands, bool(draft) and draft != stands
+    if they and you:
+        return "both"
+    return "they" if they else "you" if you else ""
+
+
+def _from(moment: datetime) -> str:
+    return gettext("from %(date)s") % {"date": words.format_moment(moment=moment)}
+
+
+def _compare_fields(case: Case, standing: PartRow | None) -> tuple[tuple[Field, ...], tuple[tuple[str, str], ...]]:
+    """List the fields that differ, the value first, and fold those that are equal."""
+    candidate = case.candidate
+    old, new = words.format_value(value=standing.value) if standing else "", words.format_value(value=candidate.value)
+    is_long = max(len(old), len(new)) > _SHORT
+    rank = gettext("rank %(rank)s")
+    fields = [
+        Field(name=gettext("value"), old=old, new=new, is_value=not is_long, is_long=is_long),
+        Field(
+            name=gettext("valid"),
+            old=_from(standing.valid_from) if standing else "",
+            new=_from(candidate.valid_from),
+            clock="valid",
+            new_note="" if candidate.effective else gettext("not stated: when it was said"),
+        ),
+        Field(
+            name=gettext("recorded"),
+            old=words.format_moment(moment=standing.recorded_from) if standing else "",
+            new=words.format_moment(moment=case.received_at),
+            clock="recorded",
+            new_note=gettext("received, not held"),
+        ),
+        Field(
+            name=gettext("stated by"),
+            old=standing.author if standing else "",
+            new=case.author,
+            old_note=rank % {"rank": standing.author_rank} if standing else "",
+            new_note=rank % {"rank": candidate.author_rank},
+        ),
+        Field(
+            name=gettext("epistemic"),
+            old=standing.epistemic_status if standing else "",
+            new=candidate.epistemic_status,
+            vocabulary="epistemic",
+        ),
+        Field(
+            name=gettext("words"),
+            old=standing.content if standing else "",
+            new=candidate.content,
+            is_long=True,
+        ),
+        Field(
+            name=gettext("extracted"),
+            old="",
+            new=f"{candidate.extractor} {candidate.extractor_version}",
+            new_note=gettext("confidence %(number)s") % {"number": f"{candidate.confidence:.2f}"},
+        ),
+    ]
+    scope = f"{words.SCOPE_KIND[case.scope.kind]} {case.scope.key}"
+    equal = [
+        (gettext("scope"), scope),
+        (gettext("memory type"), candidate.memory_type),
+        *((name, words.format_value(value=value)) for name, value in sorted(candidate.conditions.items())),
+    ]
+    equal += [(field.name, field.new) for field in fields if field.old == field.new and not field.vocabulary]
+    return tuple(field for field in fields if field.old != field.new and field.new), tuple(equal)
+
+
+def _draw_strip(case: Case, standing: PartRow | None, hues: dict[tuple[int, int], str], now: datetime) -> Any:
+    """Draw the newest parts over the proposed claim; nothing stands, nothing is drawn."""
+    if standing is None:
+        return ""
+    held = sorted((part for part in case.parts if part.recorded_to is None), key=lambda part: part.valid_from)
+    near = [part for part in held if part.valid_to is None or part.valid_to > case.candidate.valid_from]
+    before = [part for part in held if part not in near][-1:]
+    shown = (before + near)[:_STRIP_PARTS]
+    return draw_strip(
+        standing=[
+            Held(
+                value=words.format_value(value=part.value),
+                hue=hues[part.version, part.part],
+                valid_from=part.valid_from,
+                valid_to=part.valid_to,
+            )
+            for part in shown
+        ],
+        proposed=Held(
+            value=words.format_value(value=case.candidate.value),
+            hue="cx",
+            valid_from=case.candidate.valid_from,
+            valid_to=case.candidate.valid_to,
+        ),
+        version=case.state.version,
+        now=now,
+    )
+
+
+def _explain_why(case: Case, standing: PartRow | None) -> tuple[str, str]:
+    """Say in one sentence with this case's values why it waits for a person."""
+    title = words.explain_reason(code=case.item.reason) + gettext(".")
+    value = words.format_value(value=case.candidate.value)
+    if case.item.kind != ReviewKind.CONFLICT:
+        text = gettext(
+            "%(proposer)s wants to remember %(value)s. Until you decide it is used in the current task only."
+        )
+        return title, text % {"proposer": case.proposer, "value": value}
+    if standing is None:
+        return title, ""
+    gap = case.candidate.valid_from - standing.valid_from
+    text = gettext("%(author)s stated %(value)s %(gap)s after %(holder)s set %(standing)s.")
+    return title, text % {
+        "author": case.author,
+        "value": value,
+        "gap": words.format_age(age=gap),
+        "holder": standing.author,
+        "standing": words.format_value(value=standing.value),
+    }

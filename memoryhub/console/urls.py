@@ -1,0 +1,28 @@
+"""The addresses of the console."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from memoryhub.console.api_docs import download_schema, show_api
+from memoryhub.console.dashboard import show_counts, show_dashboard
+from memoryhub.console.memories import show_memories
+from memoryhub.console.memory import show_memory
+from memoryhub.console.profile import show_profile
+from memoryhub.console.queue import show_queue
+from memoryhub.console.review import show_review
+from memoryhub.console.sign_in import SignIn
+
+app_name = "console"
+urlpatterns = [
+    path("", show_dashboard, name="dashboard"),
+    path("counts/", show_counts, name="counts"),
+    path("queues/<slug:kind>/", show_queue, name="queue"),
+    path("queues/<slug:kind>/<uuid:item_id>/", show_review, name="review"),
+    path("memories/", show_memories, name="memories"),
+    path("memories/<uuid:memory_id>/", show_memory, name="memory"),
+    path("docs/api/", show_api, name="api"),
+    path("docs/openapi.yaml", download_schema, name="api_schema"),
+    path("profile/", show_profile, name="profile"),
+    path("sign-in/", SignIn.as_view(), name="sign_in"),
+    path("sign-out/", LogoutView.as_view(next_page="console:sign_in"), name="sign_out"),
+]
