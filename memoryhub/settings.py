@@ -86,7 +86,6 @@ INSTALLED_APPS = [
     "django_tables2",
     "drf_spectacular",
     "guardian",
-    "pgtrigger",
     "rest_framework",
     "template_partials",
 ]
@@ -316,7 +315,7 @@ LOGGING: dict[str, Any] = {
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "memoryhub": {"level": "INFO"},
-        "celery": {"level": "INFO"},
+        "celery": {"level": "WARNING"},
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }

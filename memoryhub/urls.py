@@ -10,4 +10,5 @@ urlpatterns = [
     path("readyz", is_ready, name="readyz"),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
+    path("", include("memoryhub.console.urls")),
 ]
