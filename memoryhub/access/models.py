@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
-from guardian.models import GroupObjectPermissionAbstract, UserObjectPermissionAbstract
+from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
 from memoryhub.lib.ids import new_id
@@ -190,7 +190,7 @@ class Scope(TenantModel):
         return f"{self.kind}:{self.key}"
 
 
-class ScopeUserPermission(UserObjectPermissionAbstract):
+class ScopeUserPermission(UserObjectPermissionBase):
     """One right of one principal on one scope.
 
     Row: the right is held. Absent: it is not, unless a group holds it. Erasure: ids only.
@@ -199,7 +199,7 @@ class ScopeUserPermission(UserObjectPermissionAbstract):
     id = models.BigAutoField(primary_key=True)
     content_object = models.ForeignKey(Scope, on_delete=models.CASCADE)
 
-    class Meta(UserObjectPermissionAbstract.Meta):
+    class Meta(UserObjectPermissionBase.Meta):
         """Name the table."""
 
         abstract = False
@@ -208,7 +208,7 @@ class ScopeUserPermission(UserObjectPermissionAbstract):
         indexes: Indexes = []
 
 
-class ScopeGroupPermission(GroupObjectPermissionAbstract):
+class ScopeGroupPermission(GroupObjectPermissionBase):
     """One right of one group on one scope; groups are named `<tenant>/<role>`.
 
     Row: the right is held. Absent: it is not, unless the principal holds it. Erasure: ids only.
@@ -217,7 +217,7 @@ class ScopeGroupPermission(GroupObjectPermissionAbstract):
     id = models.BigAutoField(primary_key=True)
     content_object = models.ForeignKey(Scope, on_delete=models.CASCADE)
 
-    class Meta(GroupObjectPermissionAbstract.Meta):
+    class Meta(GroupObjectPermissionBase.Meta):
         """Name the table."""
 
         abstract = False
@@ -226,7 +226,7 @@ class ScopeGroupPermission(GroupObjectPermissionAbstract):
         indexes: Indexes = []
 
 
-class TenantUserPermission(UserObjectPermissionAbstract):
+class TenantUserPermission(UserObjectPermissionBase):
     """One right of one principal on the tenant.
 
     Row: the right is held. Absent: it is not, unless a group holds it. Erasure: ids only.
@@ -235,7 +235,7 @@ class TenantUserPermission(UserObjectPermissionAbstract):
     id = models.BigAutoField(primary_key=True)
     content_object = models.ForeignKey(Tenant, on_delete=models.CASCADE)
 
-    class Meta(UserObjectPermissionAbstract.Meta):
+    class Meta(UserObjectPermissionBase.Meta):
         """Name the table."""
 
         abstract = False
@@ -244,7 +244,7 @@ class TenantUserPermission(UserObjectPermissionAbstract):
         indexes: Indexes = []
 
 
-class TenantGroupPermission(GroupObjectPermissionAbstract):
+class TenantGroupPermission(GroupObjectPermissionBase):
     """One right of one group on the tenant.
 
     Row: the right is held. Absent: it is not, unless the principal holds it. Erasure: ids only.
@@ -253,7 +253,7 @@ class TenantGroupPermission(GroupObjectPermissionAbstract):
     id = models.BigAutoField(primary_key=True)
     content_object = models.ForeignKey(Tenant, on_delete=models.CASCADE)
 
-    class Meta(GroupObjectPermissionAbstract.Meta):
+    class Meta(GroupObjectPermissionBase.Meta):
         """Name the table."""
 
         abstract = False

@@ -131,6 +131,7 @@ class MemoryCandidate(TenantModel):
     content = models.TextField(blank=True)
     value = models.JSONField(null=True)
     value_digest = models.CharField(max_length=64, null=True)  # noqa: DJ001  NULL is a claim of absence
+    content_hash = models.CharField(max_length=64, blank=True)
     epistemic_status = models.CharField(max_length=10)
     confidence = models.FloatField()
     stance = models.CharField(max_length=12, default=Stance.SUPPORTS)
@@ -222,10 +223,12 @@ class MergeDecision(TenantModel):
 
     Row: it was decided. Absent: nothing was decided, the candidate still waits.
     Erasure: ids, codes and digests only; a person's words are in `review_comments`.
-    `facts` are the inputs of the decision as ids and digests, so that it can be replayed.
+    `facts` are the inputs of the decision as ids and digests, so that it can be replayed. `candidate` is NULL
+    where an event was refused at the door by a barrier; `source_event` then names its envelope.
     """
 
-    candidate = TenantForeignKey(MemoryCandidate)
+    candidate = TenantForeignKey(MemoryCandidate, null=True)
+    source_event = TenantForeignKey("memoryhub.SourceEvent", null=True)
     memory = TenantForeignKey(MemoryHead, null=True)
     scope = TenantForeignKey("memoryhub.Scope")
     action = models.CharField(max_length=16)
@@ -247,6 +250,10 @@ class MergeDecision(TenantModel):
         default_permissions = ()
         constraints: Constraints = [
             enum_check(field="action", enum=MergeAction, name="merge_decisions_action_is_known"),
+            models.CheckConstraint(
+                condition=Q(candidate__isnull=False) | Q(source_event__isnull=False, action=MergeAction.REJECT),
+                name="merge_decisions_are_about_something",
+            ),
             models.CheckConstraint(
                 condition=Q(resulting_version__gte=F("expected_version"))
                 & Q(resulting_version__lte=F("expected_version") + 1),

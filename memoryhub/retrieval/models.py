@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F
@@ -30,6 +31,10 @@ class SearchDocument(TenantModel):
         default_permissions = ()
         constraints: Constraints = [
             models.UniqueConstraint(fields=["tenant", "memory"], name="search_documents_one_a_memory")
+        ]
+        indexes: Indexes = [
+            GinIndex(fields=["terms"], name="search_documents_by_terms"),
+            models.Index(fields=["tenant", "scope"], name="search_documents_by_scope"),
         ]
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ GRANT UPDATE (status, reason, memory_id, decided_at, deletion_epoch) ON memory_c
 GRANT UPDATE (superseded_at, superseded_by, withdrawn_by) ON memory_evidence TO memoryhub_app;
 GRANT UPDATE (state, reason, standing, opened_from, kept_at, closed_at) ON conflict_sets TO memoryhub_app;
 GRANT UPDATE (is_standing, left_at) ON conflict_members TO memoryhub_app;
-GRANT UPDATE (state, priority, expected_version, reason, deferred_until, waiting_on, lease_holder_id,
+GRANT UPDATE (state, priority, expected_version, reason, candidate_id, deferred_until, waiting_on, lease_holder_id,
     lease_expires_at, decided_at, decided_by_id, decision_id, outcome) ON review_items TO memoryhub_app;
 GRANT UPDATE (text, erased_at) ON review_comments TO memoryhub_app;
 GRANT UPDATE (mode, lifted_at, hits) ON revocations TO memoryhub_app;

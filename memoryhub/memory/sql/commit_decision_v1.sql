@@ -24,7 +24,7 @@ DECLARE
     v_barrier uuid;
     v_set uuid;
     v_rows int;
-    item record;
+    v_item record;
 BEGIN
     -- (a) The scope's guard, shared. A deleter takes it exclusively, raises the epoch first and deletes after.
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(v_scope::text, 0));
@@ -45,12 +45,12 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'not_authorised');
     END IF;
     IF p ? 'closes_item' THEN
-        SELECT review.state, review.decided_at, review.outcome, review.decided_by_id INTO item
+        SELECT review.state, review.decided_at, review.outcome, review.decided_by_id INTO v_item
         FROM review_items review
         WHERE review.tenant_id = v_tenant AND review.id = (p#>>'{closes_item,id}')::uuid FOR UPDATE;
-        IF item.state <> 'open' THEN
-            RETURN jsonb_build_object('outcome', 'item_closed', 'decided_by', item.decided_by_id,
-                                      'decided_at', item.decided_at, 'outcome_of', item.outcome);
+        IF v_item.state <> 'open' THEN
+            RETURN jsonb_build_object('outcome', 'item_closed', 'decided_by', v_item.decided_by_id,
+                                      'decided_at', v_item.decided_at, 'outcome_of', v_item.outcome);
         END IF;
     END IF;
 
@@ -108,6 +108,9 @@ BEGIN
         PERFORM append_candidate_v1(p->'candidate', v_memory);
     END IF;
 
+    IF v_barrier IS NOT NULL THEN
+        UPDATE revocations SET hits = hits + 1 WHERE tenant_id = v_tenant AND id = v_barrier;
+    END IF;
     INSERT INTO merge_decisions (id, tenant_id, candidate_id, memory_id, scope_id, action, requires_person, reason,
         policy_version, decider_id, expected_version, resulting_version, deletion_epoch, inputs_digest, facts,
         recorded_at)
@@ -184,14 +187,20 @@ BEGIN
         SELECT n.id, v_tenant, v_memory, v_version, n.part, 1, v_scope, n.candidate, (p#>>'{decision,id}')::uuid,
             made.content, made.value, made.value_digest, made.value_digest IS NULL, made.epistemic_status,
             'active', n.supersedes, n.author, n.author_rank, n.author_groups, n.opener, n.since,
-            n.replaced_digest, n.source_event_ids, n.evidence_refs, n.independent, n.validation_method,
+            n.replaced_digest, n.source_event_ids,
+            -- Keys of evidence, never its words; in order, so that equal records have equal text.
+            ARRAY(SELECT item.evidence_key FROM candidate_evidence link
+                  JOIN evidence item ON item.tenant_id = v_tenant AND item.id = link.evidence_id
+                  WHERE link.tenant_id = v_tenant AND link.candidate_id = n.candidate
+                  ORDER BY item.evidence_key),
+            n.independent, n.validation_method,
             n.reviewed_by, n.validated_at, made.occurred_at, event.ingested_at, n.valid_from, n.valid_to,
-            v_recorded, event.retention_class, owner.access_policy_id, v_epoch, '', n.content_hash
+            v_recorded, event.retention_class, owner.access_policy_id, v_epoch, '', made.content_hash
         FROM jsonb_to_recordset(p->'parts') AS n (id uuid, part smallint, candidate uuid, supersedes uuid,
             author uuid, author_rank smallint, author_groups text[], opener text, since timestamptz,
-            replaced_digest text, source_event_ids uuid[], evidence_refs text[], independent int,
+            replaced_digest text, source_event_ids uuid[], independent int,
             validation_method text, reviewed_by uuid, validated_at timestamptz, valid_from timestamptz,
-            valid_to timestamptz, content_hash text)
+            valid_to timestamptz)
         JOIN memory_candidates made ON made.tenant_id = v_tenant AND made.id = n.candidate
         JOIN source_events event ON event.tenant_id = v_tenant AND event.id = made.source_event_id
         JOIN scopes owner ON owner.tenant_id = v_tenant AND owner.id = v_scope;
@@ -254,7 +263,8 @@ BEGIN
             CASE WHEN v_expected > 0 OR v_changes THEN v_memory END, (p#>>'{opens_item,candidate}')::uuid, 'open',
             p#>>'{opens_item,reason}', 0, v_version, v_recorded, p#>>'{opens_item,waiting_on}', '')
         ON CONFLICT (tenant_id, object_id) WHERE state = 'open'
-        DO UPDATE SET expected_version = excluded.expected_version, reason = excluded.reason;
+        DO UPDATE SET expected_version = excluded.expected_version, reason = excluded.reason,
+            candidate_id = excluded.candidate_id;
     END IF;
 
     -- (h) Tell everyone, in the same transaction.

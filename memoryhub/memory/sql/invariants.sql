@@ -111,7 +111,7 @@ DECLARE
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL THEN
-            movable := movable || ARRAY['content', 'value', 'conditions', 'erased_at'];
+            movable := movable || ARRAY['content', 'value', 'conditions', 'content_hash', 'erased_at'];
         END IF;
         IF to_jsonb(NEW) - movable = to_jsonb(OLD) - movable AND NEW.deletion_epoch >= OLD.deletion_epoch THEN
             RETURN NEW;

@@ -9,7 +9,7 @@ DECLARE
     v_subject uuid := (p->>'subject')::uuid;
     v_valid_from timestamptz := (p->>'valid_from')::timestamptz;
     head memory_heads%ROWTYPE;
-    standing memory_versions%ROWTYPE;
+    newest memory_versions%ROWTYPE;
     tail_from timestamptz;
     answer jsonb;
 BEGIN
@@ -19,9 +19,18 @@ BEGIN
         SELECT * INTO head FROM memory_heads
         WHERE tenant_id = v_tenant AND scope_id = v_scope AND subject_id = v_subject
           AND memory_type = p->>'memory_type' AND fact_key = p->>'fact_key'
-          AND conditions_digest = p->>'conditions_digest' AND value_key = p->>'value_key';
+          AND conditions_digest = p->>'conditions_digest'
+          -- Where several values are true at once the value is a part of the identity.
+          AND value_key = CASE WHEN EXISTS (
+                  SELECT FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'
+                    AND cardinality = 'many'
+              ) THEN coalesce(p->>'value_digest', '') ELSE '' END;
     END IF;
     answer := jsonb_build_object(
+        'predicate', (SELECT jsonb_build_object('cardinality', cardinality, 'sensitive', sensitive,
+                'requires_confirmation', requires_confirmation, 'authority_group', authority_group,
+                'yields_only_to_validation', yields_only_to_validation)
+            FROM predicates WHERE tenant_id = v_tenant AND fact_key = coalesce(p->>'fact_key', head.fact_key)),
         'epoch', (SELECT deletion_epoch FROM scopes WHERE tenant_id = v_tenant AND id = v_scope),
         'may_propose', has_scope_right_v1((p->>'principal')::uuid, v_scope, p->>'right'),
         'barrier', find_barrier_v1(v_tenant, v_scope, coalesce(v_subject, head.subject_id), head.id,
@@ -36,18 +45,18 @@ BEGIN
         'last_recorded_at', head.last_recorded_at));
     IF NOT head.has_open_conflict AND NOT coalesce((p->>'whole')::boolean, false) THEN
         -- The newest part that is held now; the claim must begin after it for the tail to be enough.
-        SELECT * INTO standing FROM memory_versions
+        SELECT * INTO newest FROM memory_versions
         WHERE tenant_id = v_tenant AND memory_id = head.id AND recorded_to IS NULL
         ORDER BY valid_from DESC LIMIT 1;
         -- Newer than every claim, and no ruling places any: nothing earlier can move.
-        IF standing.valid_to IS NULL AND v_valid_from > standing.valid_from
-           AND standing.valid_from <= (p->>'now')::timestamptz AND NOT EXISTS (
+        IF newest.valid_to IS NULL AND v_valid_from > newest.valid_from
+           AND newest.valid_from <= (p->>'now')::timestamptz AND NOT EXISTS (
             SELECT FROM memory_evidence WHERE tenant_id = v_tenant AND memory_id = head.id
               AND withdrawn_by IS NULL AND valid_from >= v_valid_from
         ) AND NOT EXISTS (
             SELECT FROM rulings WHERE tenant_id = v_tenant AND memory_id = head.id
         ) THEN
-            tail_from := standing.valid_from;
+            tail_from := newest.valid_from;
         END IF;
     END IF;
     RETURN answer || jsonb_build_object(
@@ -70,16 +79,20 @@ BEGIN
             FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
               AND (tail_from IS NULL OR stance <> 'supports'
-                   OR (value_digest IS NOT DISTINCT FROM standing.value_digest AND valid_from >= standing.since)
-                   OR (source_kind || ':' || source_id || ':' || statement) = standing.opener)),
-        'same_source', EXISTS (SELECT FROM memory_evidence
-            WHERE tenant_id = v_tenant AND memory_id = head.id AND source_kind = p->>'source_kind'
-              AND source_id = (p->>'source_id')::uuid AND statement = (p->>'statement')::int),
+                   OR (value_digest IS NOT DISTINCT FROM newest.value_digest AND valid_from >= newest.since)
+                   OR (source_kind || ':' || source_id || ':' || statement) = newest.opener
+                   OR (source_kind = p->>'source_kind' AND source_id = (p->>'source_id')::uuid
+                       AND statement = (p->>'statement')::int))),
         'rulings', (SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'key', id, 'settles', settles, 'winner', winner, 'effective_from', effective_from,
                 'sequence', sequence, 'keeps_conflict', keeps_conflict) ORDER BY sequence), '[]')
             FROM rulings WHERE tenant_id = v_tenant AND memory_id = head.id),
         'conflict', (SELECT jsonb_build_object('id', id, 'reason', reason, 'standing', standing,
-                'opened_from', opened_from, 'kept_at', kept_at)
+                'opened_from', opened_from, 'kept_at', kept_at, 'members', (
+                    SELECT coalesce(jsonb_agg(jsonb_build_object('source', member.source,
+                                                                 'candidate', member.candidate_id)), '[]')
+                    FROM conflict_members member WHERE member.tenant_id = v_tenant
+                      AND member.conflict_set_id = conflict_sets.id AND NOT member.is_standing
+                      AND member.left_at IS NULL))
             FROM conflict_sets WHERE tenant_id = v_tenant AND memory_id = head.id AND state = 'open'));
 END $$;

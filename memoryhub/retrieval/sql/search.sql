@@ -7,8 +7,8 @@ CREATE FUNCTION search_memories_v1(
 ) RETURNS TABLE (memory uuid, version_row uuid, relevance real) LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT found.memory_id, held.id, found.relevance FROM (
-        SELECT document.memory_id, ts_rank_cd(document.terms, query, 1) AS relevance
-        FROM search_documents document, to_tsquery('simple', p_query) AS query
+        SELECT document.memory_id, ts_rank(document.terms, query, 1) AS relevance
+        FROM search_documents document, CAST(p_query AS tsquery) AS query
         WHERE document.tenant_id = p_tenant
           AND p_tenant = nullif(current_setting('memoryhub.tenant', true), '')::uuid
           AND document.scope_id = ANY (p_scopes) AND document.terms @@ query

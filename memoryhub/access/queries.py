@@ -1,0 +1,112 @@
+"""From an outside name to an object one may use: load and authorise in one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.lib.db import fetch_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryhub.access.callers import Caller
+
+
+class ScopeNotFound(Exception):
+    """Say that there is no such scope, or none the caller may know of; both read the same."""
+
+
+class ScopeForbidden(Exception):
+    """Say that the caller may know of the scope but lacks a right on it."""
+
+    def __init__(self, right: str) -> None:
+        """Keep the missing right."""
+        super().__init__(f"the right {right} is missing on this scope")
+        self.right = right
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeAccess:
+    """Hold one scope and what the caller may do there."""
+
+    id: str
+    kind: str
+    key: str
+    name: str
+    owner_id: str | None
+    deletion_epoch: int
+    retention_class: str
+    access_policy_id: str
+    rights: frozenset[str]
+
+    def as_text(self) -> str:
+        """Return `kind:key`."""
+        return f"{self.kind}:{self.key}"
+
+
+_COLUMNS = """
+    SELECT id::text, kind, key, name, owner_id::text, deletion_epoch, retention_class, access_policy_id::text,
+           list_scope_rights_v1(%(principal)s, id)
+    FROM scopes WHERE tenant_id = %(tenant)s
+"""
+
+
+def _read(row: tuple[Any, ...]) -> ScopeAccess:
+    return ScopeAccess(*row[:8], rights=frozenset(row[8]))
+
+
+def _authorise(*, rows: list[tuple[Any, ...]], caller: Caller, right: str) -> ScopeAccess:
+    scope = _read(rows[0]) if rows else None
+    if scope is None or not scope.rights:
+        raise ScopeNotFound
+    if right not in scope.rights or not caller.may_use(right):
+        raise ScopeForbidden(right)
+    return scope
+
+
+def access_scope(*, caller: Caller, right: str, kind: str, key: str) -> ScopeAccess:
+    """Return the scope of that name if the caller holds the right there.
+
+    Raises:
+        ScopeNotFound: unknown, of another tenant, or one on which the caller holds nothing at all.
+        ScopeForbidden: the caller holds something there, but not this right, or the token leaves it out.
+    """
+    params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "kind": kind, "key": key}
+    rows = fetch_all(sql=_COLUMNS + "AND kind = %(kind)s AND key = %(key)s", params=params)
+    return _authorise(rows=rows, caller=caller, right=right)
+
+
+def access_scope_by_id(*, caller: Caller, right: str, scope_id: str) -> ScopeAccess:
+    """Return the scope of that id if the caller holds the right there.
+
+    Raises:
+        ScopeNotFound: unknown, of another tenant, or one on which the caller holds nothing at all.
+        ScopeForbidden: the caller holds something there, but not this right.
+    """
+    params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "scope": str(scope_id)}
+    rows = fetch_all(sql=_COLUMNS + "AND id = %(scope)s", params=params)
+    return _authorise(rows=rows, caller=caller, right=right)
+
+
+def list_scopes(*, caller: Caller, right: str | None = None) -> list[ScopeAccess]:
+    """Return the scopes the caller may know of, or those where it holds the right, by kind and key."""
+    params = {"principal": caller.principal_id, "tenant": caller.tenant_id}
+    scopes = [_read(row) for row in fetch_all(sql=_COLUMNS + "ORDER BY kind, key", params=params)]
+    return [
+        scope
+        for scope in scopes
+        if (scope.rights if right is None else right in scope.rights and caller.may_use(right))
+    ]
+
+
+def name_principals(*, tenant_id: str, ids: Iterable[str]) -> dict[str, str]:
+    """Return what a colleague would call each principal."""
+    rows = fetch_all(
+        sql="""
+            SELECT id::text, coalesce(nullif(display_name, ''), username) FROM principals
+            WHERE tenant_id = %s AND id = ANY (%s::uuid[])
+        """,
+        params=[tenant_id, [str(principal) for principal in ids]],
+    )
+    return {row[0]: row[1] for row in rows}

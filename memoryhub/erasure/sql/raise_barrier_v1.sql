@@ -1,0 +1,82 @@
+-- Revoke: under the scope's exclusive guard, the epoch first, then the barrier, then hide what it covers.
+-- Deleting first and raising after would let a writer in between bring the memory back.
+CREATE FUNCTION raise_barrier_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_tenant uuid := (p->>'tenant')::uuid;
+    v_scope uuid := (p->>'scope')::uuid;
+    v_target uuid := (p->>'target_id')::uuid;
+    v_now timestamptz := (p->>'now')::timestamptz;
+    v_epoch bigint;
+    v_memories uuid[];
+    v_bare uuid[];
+    v_hidden int;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(v_scope::text, 0));
+    UPDATE scopes SET deletion_epoch = deletion_epoch + 1 WHERE tenant_id = v_tenant AND id = v_scope
+    RETURNING deletion_epoch INTO v_epoch;
+    INSERT INTO revocations (id, tenant_id, scope_id, target, target_id, target_key, mode, epoch, reason,
+        requested_by_id, recorded_at, hits)
+    VALUES ((p->>'id')::uuid, v_tenant, v_scope, p->>'target', v_target, p->>'target_key', p->>'mode', v_epoch,
+        p->>'reason', (p->>'principal')::uuid, v_now, 0);
+
+    -- Claims leave the sets they are in: those of a revoked source, or every claim of what is revoked whole.
+    UPDATE memory_evidence claim SET withdrawn_by = (p->>'id')::uuid
+    FROM memory_heads head
+    WHERE claim.tenant_id = v_tenant AND claim.withdrawn_by IS NULL
+      AND head.tenant_id = v_tenant AND head.id = claim.memory_id AND head.scope_id = v_scope
+      AND CASE p->>'target'
+          WHEN 'scope' THEN true
+          WHEN 'subject' THEN head.subject_id = v_target
+          WHEN 'memory' THEN head.id = v_target
+          WHEN 'fact_key' THEN head.fact_key = p->>'target_key' AND (v_target IS NULL OR head.subject_id = v_target)
+          ELSE claim.source_id = v_target OR v_target = ANY (claim.roots)
+               OR claim.candidate_id IN (SELECT candidate_id FROM candidate_evidence
+                                         WHERE tenant_id = v_tenant AND evidence_id = v_target)
+          END;
+    UPDATE evidence SET availability = 'revoked'
+    WHERE tenant_id = v_tenant AND availability = 'available' AND (id = v_target OR source_id = v_target)
+      AND p->>'target' IN ('event', 'evidence', 'lineage');
+    SELECT coalesce(array_agg(DISTINCT memory_id), '{}') INTO v_memories FROM memory_evidence
+    WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid;
+    SELECT coalesce(array_agg(memory), '{}') INTO v_bare FROM unnest(v_memories) AS memory
+    WHERE NOT EXISTS (SELECT FROM memory_evidence
+                      WHERE tenant_id = v_tenant AND memory_id = memory AND withdrawn_by IS NULL);
+
+    -- A value that no live claim states any more is hidden, at every instant of both clocks.
+    UPDATE memory_versions held SET state = 'revoked'
+    WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_memories)
+      AND held.state IN ('active', 'superseded', 'needs_review', 'expired')
+      AND NOT EXISTS (
+          SELECT FROM memory_evidence claim
+          WHERE claim.tenant_id = v_tenant AND claim.memory_id = held.memory_id AND claim.withdrawn_by IS NULL
+            AND claim.value_digest IS NOT DISTINCT FROM held.value_digest);
+    GET DIAGNOSTICS v_hidden = ROW_COUNT;
+
+    -- A memory without any claim ends here; one that keeps some is folded anew by the use case.
+    UPDATE memory_heads SET version = version + 1, has_open_conflict = false, modality = 'possible',
+        confidence = 0, support = 0, opposition = 0, independent_evidence_count = 0, derived_at = v_now,
+        deletion_epoch = v_epoch, last_recorded_at = greatest(v_now, last_recorded_at + interval '1 microsecond')
+    WHERE tenant_id = v_tenant AND id = ANY (v_bare);
+    UPDATE memory_versions held SET recorded_to = head.last_recorded_at
+    FROM memory_heads head
+    WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_bare) AND held.recorded_to IS NULL
+      AND head.tenant_id = v_tenant AND head.id = held.memory_id;
+    UPDATE conflict_sets SET state = 'dissolved', closed_at = v_now
+    WHERE tenant_id = v_tenant AND memory_id = ANY (v_bare) AND state = 'open';
+    -- What was proposed and not decided will be refused by the barrier; what waits for a person is withdrawn.
+    DELETE FROM search_documents WHERE tenant_id = v_tenant AND memory_id = ANY (v_memories);
+    UPDATE review_items SET state = 'withdrawn', decided_at = v_now, outcome = 'erasure_started'
+    WHERE tenant_id = v_tenant AND state = 'open'
+      AND (memory_id = ANY (v_bare) OR candidate_id IN (
+              SELECT candidate.id FROM memory_candidates candidate
+              WHERE candidate.tenant_id = v_tenant AND candidate.scope_id = v_scope
+                AND candidate.status = 'needs_confirmation'
+                AND find_barrier_v1(v_tenant, v_scope, candidate.subject_id, candidate.memory_id,
+                                    candidate.fact_key, ARRAY[candidate.source_event_id],
+                                    candidate.deletion_epoch) IS NOT NULL));
+    INSERT INTO outbox (id, tenant_id, topic, key, version, attempts, next_attempt_at, created_at, last_error)
+    SELECT uuidv7(), v_tenant, 'memory_revoked', memory, 0, 0, v_now, v_now, '' FROM unnest(v_memories) AS memory;
+    RETURN jsonb_build_object('revocation', p->>'id', 'epoch', v_epoch, 'hidden', v_hidden,
+                              'to_fold', (SELECT coalesce(jsonb_agg(memory), '[]') FROM unnest(v_memories) AS memory
+                                          WHERE memory <> ALL (v_bare)));
+END $$;

@@ -1,0 +1,252 @@
+"""Read what a decision is made from: one candidate, and the state of the memory it is about."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from memoryhub.lib.db import fetch_all
+from memoryhub.memory.records import CandidateRecord, MemoryState, StoredConflict, StoredPart
+from memoryhub.types.claims import Author, Claim, Part, Ruling, SourceIdentity
+from memoryhub.types.decision import PredicateFacts
+from memoryhub.types.enums import Cardinality, Stance, Trust
+from memoryhub.types.temporal import Period
+
+_PROPOSE = "propose_memory"
+
+
+def parse_source(text: str) -> SourceIdentity:
+    """Return the source identity that `kind:key:statement` names."""
+    kind, key, statement = text.split(":")
+    return SourceIdentity(kind, key, int(statement))
+
+
+def read_instant(text: str | None) -> datetime | None:
+    """Return an instant as PostgreSQL's JSON writes it."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def source_of(candidate: CandidateRecord) -> SourceIdentity:
+    """Return the source identity a candidate's claim is counted by."""
+    return SourceIdentity("event", candidate.source_event_id, candidate.statement)
+
+
+def load_state(  # noqa: PLR0913  each is a fact the look-up needs
+    *,
+    tenant_id: str,
+    candidate: CandidateRecord,
+    principal_id: str,
+    epoch: int,
+    now: datetime,
+    right: str = _PROPOSE,
+    whole: bool = False,
+) -> MemoryState:
+    """Read the state of the memory a candidate is about, in one round trip.
+
+    With `whole` every claim is read, else only the tail where that is enough.
+    """
+    request = {
+        "tenant": tenant_id,
+        "scope": candidate.scope_id,
+        "subject": candidate.subject_id,
+        "memory_type": candidate.memory_type,
+        "fact_key": candidate.fact_key,
+        "conditions_digest": candidate.conditions_digest,
+        "value_digest": candidate.value_digest,
+        "valid_from": candidate.valid_from.isoformat(),
+        "source_kind": "event",
+        "source_id": candidate.source_event_id,
+        "statement": candidate.statement,
+        "sources": candidate.sources,
+        "epoch": epoch,
+        "principal": principal_id,
+        "right": right,
+        "now": now.isoformat(),
+        "whole": whole,
+    }
+    if candidate.memory_id is not None:
+        request["memory"] = candidate.memory_id
+    rows = fetch_all(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)])
+    return _read_state(rows[0][0])
+
+
+def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> MemoryState:
+    """Read the whole state of one memory, every claim and ruling.
+
+    Answers with version 0 if there is no such memory.
+    """
+    request = {
+        "tenant": tenant_id,
+        "memory": memory_id,
+        "epoch": 0,
+        "sources": [],
+        "principal": memory_id,
+        "right": "",
+        "now": now.isoformat(),
+        "whole": True,
+    }
+    rows = fetch_all(
+        sql="""
+            SELECT load_memory_state_v1(%(request)s::jsonb || jsonb_build_object('scope', (
+                SELECT scope_id FROM memory_heads WHERE tenant_id = %(tenant)s AND id = %(memory)s)))
+        """,
+        params={"request": json.dumps(request), "tenant": tenant_id, "memory": memory_id},
+    )
+    return _read_state(rows[0][0])
+
+
+def _read_state(raw: Any) -> MemoryState:
+    found: dict[str, Any] = json.loads(raw) if isinstance(raw, str) else raw
+    head = found.get("head")
+    predicate = _read_predicate(found.get("predicate"))
+    if head is None:
+        return MemoryState(
+            memory_id=None,
+            version=0,
+            epoch=found["epoch"],
+            may=found["may_propose"],
+            barrier=found["barrier"],
+            predicate=predicate,
+        )
+    claims = [(_read_claim(row), row["candidate"]) for row in found["claims"]]
+    parts = tuple(_read_part(row) for row in found["parts"])
+    conflict = found["conflict"]
+    return MemoryState(
+        memory_id=head["id"],
+        version=head["version"],
+        epoch=found["epoch"],
+        may=found["may_propose"],
+        barrier=found["barrier"],
+        predicate=predicate,
+        parts=parts,
+        claims=tuple(claim for claim, _ in claims),
+        candidates={claim.source: candidate for claim, candidate in claims},
+        rulings=tuple(_read_ruling(row) for row in found["rulings"]),
+        start=parts[-1].part if found["tail_from"] is not None else None,
+        conflict=None
+        if conflict is None
+        else StoredConflict(
+            id=conflict["id"],
+            members={member["source"]: member["candidate"] for member in conflict["members"]},
+        ),
+    )
+
+
+def _read_predicate(row: dict[str, Any] | None) -> PredicateFacts:
+    if row is None:
+        return PredicateFacts()
+    return PredicateFacts(
+        cardinality=Cardinality(row["cardinality"]),
+        sensitive=row["sensitive"],
+        requires_confirmation=row["requires_confirmation"],
+        authority_group=row["authority_group"],
+        yields_only_to_validation=row["yields_only_to_validation"],
+    )
+
+
+def _read_period(row: dict[str, Any]) -> Period:
+    end = row["valid_to"]
+    return Period(datetime.fromisoformat(row["valid_from"]), None if end is None else datetime.fromisoformat(end))
+
+
+def _read_author(row: dict[str, Any]) -> Author:
+    return Author(row["author"], row["author_rank"], frozenset(row["author_groups"]))
+
+
+def _read_claim(row: dict[str, Any]) -> Claim:
+    return Claim(
+        source=SourceIdentity(row["kind"], row["source"], row["statement"]),
+        value_digest=row["value_digest"],
+        valid=_read_period(row),
+        author=_read_author(row),
+        roots=frozenset(row["roots"]),
+        weight=row["weight"],
+        observed_at=datetime.fromisoformat(row["observed_at"]),
+        source_seq=row["source_seq"],
+        order_digest=row["order_digest"],
+        stance=Stance(row["stance"]),
+        effective=row["effective"],
+        validated=row["validated"],
+    )
+
+
+def _read_part(row: dict[str, Any]) -> StoredPart:
+    opener = parse_source(row["opener"])
+    return StoredPart(
+        row_id=row["id"],
+        candidate_id=row["candidate"],
+        part=Part(
+            value_digest=row["value_digest"],
+            valid=_read_period(row),
+            opener=opener,
+            author=_read_author(row),
+            since=datetime.fromisoformat(row["since"]),
+            replaced_digest=row["replaced_digest"],
+            validated=row["validated"],
+            supporters=(opener,),
+        ),
+    )
+
+
+def _read_ruling(row: dict[str, Any]) -> Ruling:
+    return Ruling(
+        key=row["key"],
+        settles=frozenset(parse_source(source) for source in row["settles"]),
+        winner=None if row["winner"] is None else parse_source(row["winner"]),
+        effective_from=read_instant(row["effective_from"]),
+        sequence=row["sequence"],
+        keeps_conflict=row["keeps_conflict"],
+    )
+
+
+_CANDIDATE = """
+    SELECT candidate.id::text, candidate.kind, candidate.scope_id::text, scope.kind, candidate.subject_id::text,
+        candidate.memory_type, candidate.fact_key, candidate.conditions, candidate.conditions_digest,
+        candidate.content, candidate.value, candidate.value_digest, candidate.content_hash,
+        candidate.epistemic_status, candidate.confidence, candidate.stance, candidate.valid_from,
+        candidate.valid_to, candidate.effective, candidate.occurred_at, candidate.extractor,
+        candidate.extractor_version, candidate.deletion_epoch, candidate.source_event_id::text,
+        candidate.statement, candidate.proposer_id::text, candidate.author_id::text, candidate.author_rank,
+        candidate.author_groups, event.trust, event.source_seq, event.event_key_digest, link.roots,
+        link.evidence <> '{}', link.evidence, candidate.created_at, candidate.task_key, candidate.policy_version,
+        candidate.rule_digest, candidate.status, candidate.memory_id::text
+    FROM memory_candidates candidate
+    JOIN scopes scope ON scope.tenant_id = candidate.tenant_id AND scope.id = candidate.scope_id
+    JOIN source_events event ON event.tenant_id = candidate.tenant_id AND event.id = candidate.source_event_id
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(DISTINCT held.evidence_id::text), '{}') AS evidence,
+               coalesce(array_agg(DISTINCT root.root::text) FILTER (WHERE root.root IS NOT NULL), '{}') AS roots
+        FROM candidate_evidence held
+        LEFT JOIN evidence_roots root ON root.tenant_id = held.tenant_id AND root.evidence_id = held.evidence_id
+        WHERE held.tenant_id = candidate.tenant_id AND held.candidate_id = candidate.id
+    ) link
+    WHERE candidate.tenant_id = %s AND candidate.id = %s
+"""
+
+
+def load_candidate(*, tenant_id: str, candidate_id: str) -> CandidateRecord | None:
+    """Read one candidate with what its event and evidence add, or None."""
+    rows = fetch_all(sql=_CANDIDATE, params=[tenant_id, candidate_id])
+    if not rows:
+        return None
+    row = list(rows[0])
+    for at in (7, 10):  # jsonb comes as text on a server-side cursor
+        if isinstance(row[at], str):
+            row[at] = json.loads(row[at])
+    return CandidateRecord(
+        *row[:28],
+        author_groups=tuple(row[28]),
+        trust=Trust(row[29]),
+        source_seq=row[30],
+        order_digest=row[31],
+        roots=tuple(row[32]),
+        has_evidence=row[33],
+        evidence_ids=tuple(row[34]),
+        created_at=row[35],
+        task_key=row[36],
+        policy_version=row[37],
+        rule_digest=row[38],
+        status=row[39],
+        memory_id=row[40],
+    )

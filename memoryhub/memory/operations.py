@@ -1,0 +1,434 @@
+"""Make a decision so: everything it changes goes to the database in one round trip, or nothing does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.kernel.lineage import group_lineages
+from memoryhub.kernel.values import Facet
+from memoryhub.lib.canonical import canonical_json
+from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.lib.hashing import sha256_hex
+from memoryhub.lib.ids import new_id
+from memoryhub.memory.loading import read_instant
+from memoryhub.memory.records import Committed
+from memoryhub.types.enums import CandidateStatus, Cardinality, ConflictState, MergeAction, ReviewKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from memoryhub.memory.records import CandidateRecord, MemoryState
+    from memoryhub.types.claims import Claim, OpenConflict, Part, Ruling, SourceIdentity
+    from memoryhub.types.decision import Belief, Changes, Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """Hold what a person adds to a decision: the ruling, its evidence, and the item it closes.
+
+    `outcome` is the verb as the reviewer chose it; `note` goes with the item, never into the decision.
+    """
+
+    ruling: Ruling | None
+    evidence: Mapping[str, Any] | None
+    item_id: str
+    outcome: str
+    note: str = ""
+
+
+def _iso(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat()
+
+
+def commit_decision(  # noqa: PLR0913  what is decided, by whom, from what, and what comes with it
+    *,
+    tenant_id: str,
+    candidate: CandidateRecord,
+    state: MemoryState,
+    decision: Decision,
+    epoch: int,
+    now: datetime,
+    principal_id: str,
+    right: str,
+    decider_id: str | None = None,
+    event: Mapping[str, Any] | None = None,
+    evidence: list[Mapping[str, Any]] | None = None,
+    new_candidate: Mapping[str, Any] | None = None,
+    ruled: Ruled | None = None,
+    settles_candidate: bool = True,
+) -> Committed:
+    """Commit one decision through `commit_decision_v1`: one round trip, under the scope's guard.
+
+    `principal_id` and `right` are authorised again inside the commit; an empty right asks for none. `settles_candidate` False
+    leaves the candidate as it is: a memory is folded again because a source went. `decider_id` is None when a policy
+    decided. Rows written: decision, head, parts, claims, ruling, conflict set, review item, outbox; with an
+    explicit write also the event, its evidence and the candidate.
+
+    Raises:
+        EventReceivedMeanwhile: another request received the same event; look for the replay.
+        StoreFailure: the database could not be asked; nothing is known.
+    """
+    payload = _build_payload(candidate=candidate, state=state, decision=decision, now=now)
+    payload |= {
+        "tenant": tenant_id,
+        "epoch": epoch,
+        "principal": principal_id,
+        "decider": decider_id,
+        "evidence": [*(evidence or [])],
+    }
+    if right:
+        payload["right"] = right
+    if event is not None:
+        payload["event"] = event
+    if new_candidate is not None:
+        payload["candidate"] = new_candidate
+    if ruled is not None:
+        _add_ruling(payload, ruled)
+    if not payload["evidence"]:
+        del payload["evidence"]
+    if not settles_candidate:
+        del payload["status"]
+    with naming_errors():
+        rows = fetch_all(sql="SELECT commit_decision_v1(%s::jsonb)", params=[json.dumps(payload)])
+    return _read_answer(rows[0][0])
+
+
+def _read_answer(raw: Any) -> Committed:
+    answer: dict[str, Any] = json.loads(raw) if isinstance(raw, str) else raw
+    return Committed(
+        outcome=answer["outcome"],
+        memory_id=answer.get("memory"),
+        version=answer.get("version"),
+        recorded_at=read_instant(answer.get("recorded_at")),
+        decision_id=answer.get("decision"),
+        epoch=answer.get("epoch"),
+        barrier=answer.get("barrier"),
+        decided_by=answer.get("decided_by"),
+        decided_at=read_instant(answer.get("decided_at")),
+        outcome_of=answer.get("outcome_of"),
+    )
+
+
+def _build_payload(
+    *, candidate: CandidateRecord, state: MemoryState, decision: Decision, now: datetime
+) -> dict[str, Any]:
+    changes = decision.changes
+    waits = decision.requires_person
+    changes_head = not waits and decision.action not in (MergeAction.NO_OP, MergeAction.REJECT)
+    memory_id = state.memory_id or str(new_id())
+    payload: dict[str, Any] = {
+        "scope": candidate.scope_id,
+        "now": now.isoformat(),
+        "action": str(decision.action),
+        "reason": decision.reason,
+        "requires_person": waits,
+        "policy_version": decision.policy_version,
+        "candidate_id": candidate.id,
+        "expected_version": state.version,
+        "changes_head": changes_head,
+        "records_barrier": decision.action is MergeAction.REJECT,
+        "memory": _describe_key(candidate, state, memory_id),
+        "barrier_facts": {
+            "subject": candidate.subject_id,
+            "fact_key": candidate.fact_key,
+            "sources": candidate.sources,
+        },
+        "decision": _describe_decision(candidate, state, decision),
+        "status": name_status(decision),
+    }
+    if waits:
+        payload["opens_item"] = _open_item(
+            kind=ReviewKind.CONFIRMATION, object_id=candidate.id, candidate_id=candidate.id, reason=decision.reason
+        )
+        return payload
+    if changes.claim is not None and changes.adds_claim and (changes_head or state.version > 0):
+        payload["claim"] = _describe_claim(changes.claim)
+    if changes_head:
+        payload["belief"] = _describe_belief(changes.belief, changes.conflict)
+        _add_parts(payload, candidate, state, changes)
+        _add_conflict(payload, candidate, state, changes)
+        if changes.newly_dismissed:
+            payload["dismissed"] = [
+                {"kind": source.kind, "source": source.key, "statement": source.statement, "ruling": ruling}
+                for source, ruling in changes.newly_dismissed.items()
+            ]
+    return payload
+
+
+def _describe_key(candidate: CandidateRecord, state: MemoryState, memory_id: str) -> dict[str, Any]:
+    if state.memory_id is not None:
+        return {"id": memory_id}
+    return {
+        "id": memory_id,
+        "subject": candidate.subject_id,
+        "memory_type": candidate.memory_type,
+        "fact_key": candidate.fact_key,
+        "conditions": candidate.conditions,
+        "conditions_digest": candidate.conditions_digest,
+        "value_key": value_key_of(candidate=candidate, cardinality=state.predicate.cardinality),
+    }
+
+
+def value_key_of(*, candidate: CandidateRecord, cardinality: Cardinality) -> str:
+    """Return what the value adds to a memory's identity: its digest where several values are true at once."""
+    return candidate.value_digest or "" if cardinality is Cardinality.MANY else ""
+
+
+def _describe_decision(candidate: CandidateRecord, state: MemoryState, decision: Decision) -> dict[str, Any]:
+    """Return the decision's ids and its inputs as ids and digests, so that it can be replayed."""
+    facts = {
+        "claims": sorted(claim.source.as_text() for claim in state.claims),
+        "rulings": [ruling.key for ruling in state.rulings],
+        "from_tail": state.start is not None,
+    }
+    inputs = canonical_json(
+        {**facts, "candidate": candidate.id, "value": candidate.value_digest, "policy": decision.policy_version}
+    )
+    return {"id": str(new_id()), "outbox_id": str(new_id()), "facts": facts, "inputs_digest": sha256_hex(inputs)}
+
+
+def name_status(decision: Decision) -> CandidateStatus:
+    """Return what a decision makes of its candidate."""
+    if decision.requires_person:
+        return CandidateStatus.NEEDS_CONFIRMATION
+    if decision.action is MergeAction.REJECT:
+        return CandidateStatus.REJECTED
+    changes = decision.changes
+    if changes.claim is not None and changes.conflict is not None and changes.claim.source in changes.conflict.members:
+        return CandidateStatus.PENDING
+    return CandidateStatus.ACCEPTED
+
+
+def _describe_claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": str(new_id()),
+        "kind": claim.source.kind,
+        "source": claim.source.key,
+        "statement": claim.source.statement,
+        "stance": str(claim.stance),
+        "value_digest": claim.value_digest,
+        "valid_from": claim.valid.start.isoformat(),
+        "valid_to": _iso(claim.valid.end),
+        "effective": claim.effective,
+        "validated": claim.validated,
+        "author": claim.author.principal,
+        "author_rank": claim.author.rank,
+        "author_groups": sorted(claim.author.groups),
+        "roots": sorted(claim.roots),
+        "weight": claim.weight,
+        "observed_at": claim.observed_at.isoformat(),
+        "source_seq": claim.source_seq,
+        "order_digest": claim.order_digest,
+    }
+
+
+def _describe_belief(belief: Belief | None, conflict: OpenConflict | None) -> dict[str, Any]:
+    assert belief is not None, "a change of a head carries the belief it leads to"
+    return {
+        "has_open_conflict": conflict is not None,
+        "modality": str(belief.modality),
+        "confidence": belief.confidence,
+        "support": belief.support,
+        "opposition": belief.opposition,
+        "independent": belief.independent_evidence_count,
+        "derived_at": belief.derived_at.isoformat(),
+    }
+
+
+def _add_parts(payload: dict[str, Any], candidate: CandidateRecord, state: MemoryState, changes: Changes) -> None:
+    """Add the rows to close and the rows to write; each closed row and its successor name each other."""
+    if not changes.close and not changes.write:
+        return
+    claims = {claim.source: claim for claim in state.claims}
+    if changes.claim is not None:
+        claims[changes.claim.source] = changes.claim
+    candidates = {**state.candidates}
+    if changes.claim is not None:
+        candidates[changes.claim.source] = candidate.id
+    held = {stored.part.valid.start: stored for stored in state.parts}
+    closed = [held[part.valid.start] for part in changes.close]
+    written = [(str(new_id()), part) for part in changes.write]
+    successors: dict[str, str] = {}
+    for stored in reversed(closed):
+        fitting = [
+            (part.value_digest != stored.part.value_digest, part.valid.start, row_id)
+            for row_id, part in written
+            if part.valid.overlaps(stored.part.valid) and row_id not in successors.values()
+        ]
+        if fitting:
+            successors[stored.row_id] = max(fitting)[2]
+    predecessors = {successor: row_id for row_id, successor in successors.items()}
+    if closed:
+        payload["close"] = [{"id": stored.row_id, "successor": successors.get(stored.row_id)} for stored in closed]
+    if written:
+        payload["parts"] = [
+            {
+                "id": row_id,
+                "part": number,
+                "candidate": candidates[part.opener],
+                "supersedes": predecessors.get(row_id),
+                "author": part.author.principal,
+                "author_rank": part.author.rank,
+                "author_groups": sorted(part.author.groups),
+                "opener": part.opener.as_text(),
+                "since": part.since.isoformat(),
+                "replaced_digest": part.replaced_digest,
+                "source_event_ids": sorted(source.key for source in part.supporters if source.kind == "event"),
+                "independent": count_lineages(part=part, claims=claims),
+                "validation_method": "review" if part.validated else "",
+                "reviewed_by": None,
+                "validated_at": None,
+                "valid_from": part.valid.start.isoformat(),
+                "valid_to": _iso(part.valid.end),
+            }
+            for number, (row_id, part) in enumerate(written, start=1)
+        ]
+
+
+def count_lineages(*, part: Part, claims: Mapping[SourceIdentity, Claim]) -> int:
+    """Return how many independent lineages support a part."""
+    known = [claims[source] for source in part.supporters if source in claims]
+    if len(known) <= 1:
+        return len(known)
+    facets = [
+        Facet(
+            key=claim.source.as_text(),
+            weight=claim.weight,
+            observed_at=claim.observed_at,
+            roots=claim.roots or frozenset({claim.source.as_text()}),
+            principals=frozenset({claim.author.principal}),
+        )
+        for claim in known
+    ]
+    return len(group_lineages(facets=facets))
+
+
+def _add_conflict(payload: dict[str, Any], candidate: CandidateRecord, state: MemoryState, changes: Changes) -> None:
+    before = state.conflict.members if state.conflict is not None else {}
+    conflict = changes.conflict
+    set_id = state.conflict.id if state.conflict is not None else str(new_id())
+    now_in = {source.as_text() for source in conflict.members} if conflict is not None else set()
+    gone = {source: held for source, held in before.items() if source not in now_in and held is not None}
+    if gone:
+        against = {source.as_text() for source in changes.newly_dismissed}
+        payload["other_candidates"] = [
+            {
+                "id": held,
+                "status": CandidateStatus.REJECTED if source in against else CandidateStatus.ACCEPTED,
+                "reason": "ruled_against" if source in against else "conflict_settled",
+            }
+            for source, held in gone.items()
+            if held != candidate.id
+        ]
+    if conflict is None:
+        if state.conflict is not None:
+            payload["conflict"] = {"id": set_id, "state": str(ConflictState.DISSOLVED)}
+            payload["withdraws_items"] = [{"object_id": set_id, "outcome": "conflict_dissolved"}]
+        return
+    if not changes.conflict_changed and state.conflict is not None:
+        return
+    candidates = {source.as_text(): held for source, held in state.candidates.items()}
+    if changes.claim is not None:
+        candidates[changes.claim.source.as_text()] = candidate.id
+    everyone = [(conflict.standing.as_text(), True), *((source.as_text(), False) for source in conflict.members)]
+    payload["conflict"] = {
+        "id": set_id,
+        "state": str(ConflictState.OPEN),
+        "reason": conflict.reason,
+        "standing": conflict.standing.as_text(),
+        "opened_from": conflict.opened_from.isoformat(),
+        "kept": conflict.kept,
+        "members": [
+            {"id": str(new_id()), "source": source, "candidate": candidates.get(source), "is_standing": standing}
+            for source, standing in everyone
+        ],
+    }
+    if not conflict.kept:
+        opener = conflict.members[0].as_text()
+        payload["opens_item"] = _open_item(
+            kind=ReviewKind.CONFLICT,
+            object_id=set_id,
+            candidate_id=candidates.get(opener) or candidate.id,
+            reason=conflict.reason,
+        )
+
+
+def _open_item(*, kind: ReviewKind, object_id: str, candidate_id: str, reason: str) -> dict[str, Any]:
+    return {
+        "id": str(new_id()),
+        "kind": str(kind),
+        "object_id": object_id,
+        "candidate": candidate_id,
+        "reason": reason,
+        "waiting_on": "",
+    }
+
+
+def _add_ruling(payload: dict[str, Any], ruled: Ruled) -> None:
+    """Add a person's part: the ruling as one more piece of evidence, and the item it closes."""
+    payload["closes_item"] = {
+        "id": ruled.item_id,
+        "outcome": ruled.outcome,
+        "note": ruled.note,
+        "note_id": str(new_id()),
+    }
+    if payload.get("conflict", {}).get("state") == ConflictState.DISSOLVED:
+        payload["conflict"]["state"] = str(ConflictState.SETTLED)
+    if ruled.evidence is not None:
+        payload["evidence"].append(ruled.evidence)
+    if ruled.ruling is not None and ruled.evidence is not None:
+        ruling = ruled.ruling
+        payload["ruling"] = {
+            "id": ruling.key,
+            "evidence": ruled.evidence["id"],
+            "settles": sorted(source.as_text() for source in ruling.settles),
+            "winner": None if ruling.winner is None else ruling.winner.as_text(),
+            "effective_from": _iso(ruling.effective_from),
+            "sequence": ruling.sequence,
+            "keeps_conflict": ruling.keeps_conflict,
+            "decided_by": payload["decider"],
+        }
+
+
+def describe_candidate(*, tenant_id: str, candidate: CandidateRecord) -> dict[str, Any]:
+    """Return a candidate as `append_candidate_v1` takes it."""
+    return {
+        "id": candidate.id,
+        "tenant": tenant_id,
+        "kind": candidate.kind,
+        "scope": candidate.scope_id,
+        "subject": candidate.subject_id,
+        "task_key": candidate.task_key,
+        "memory_type": candidate.memory_type,
+        "fact_key": candidate.fact_key,
+        "conditions": candidate.conditions,
+        "conditions_digest": candidate.conditions_digest,
+        "content": candidate.content,
+        "value": candidate.value,
+        "value_digest": candidate.value_digest,
+        "content_hash": candidate.content_hash,
+        "epistemic_status": candidate.epistemic_status,
+        "confidence": candidate.confidence,
+        "stance": candidate.stance,
+        "valid_from": candidate.valid_from.isoformat(),
+        "valid_to": _iso(candidate.valid_to),
+        "effective": candidate.effective,
+        "occurred_at": candidate.occurred_at.isoformat(),
+        "extractor": candidate.extractor,
+        "extractor_version": candidate.extractor_version,
+        "rule_digest": candidate.rule_digest,
+        "policy_version": candidate.policy_version,
+        "deletion_epoch": candidate.deletion_epoch,
+        "source_event": candidate.source_event_id,
+        "statement": candidate.statement,
+        "proposer": candidate.proposer_id,
+        "author": candidate.author_id,
+        "author_rank": candidate.author_rank,
+        "author_groups": list(candidate.author_groups),
+        "authority": "database",
+        "created_at": _iso(candidate.created_at),
+        "evidence": list(candidate.evidence_ids),
+    }

@@ -1,0 +1,447 @@
+"""Read memories: the head, the versions on both clocks, the claims and their evidence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.access.queries import ScopeNotFound, access_scope_by_id
+from memoryhub.lib.db import fetch_all
+from memoryhub.memory.exceptions import MemoryNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memoryhub.access.callers import Caller
+    from memoryhub.types.temporal import AsOf
+
+VIEW = "view_memory"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """Hold a memory's identity and what it is believed to be; `conflict_id` names its open conflict set."""
+
+    id: str
+    tenant_slug: str
+    scope_id: str
+    scope_kind: str
+    scope_key: str
+    subject: str
+    memory_type: str
+    fact_key: str
+    conditions: dict[str, Any]
+    version: int
+    has_open_conflict: bool
+    conflict_id: str | None
+    modality: str
+    confidence: float
+    support: float
+    opposition: float
+    independent_evidence_count: int
+    derived_at: datetime
+    authority: str
+    deletion_epoch: int
+    last_recorded_at: datetime
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """Hold one part of one version with every field of the record (seed 000 §4.2)."""
+
+    id: str
+    version: int
+    part: int
+    schema_version: int
+    content: str
+    value: Any
+    is_absent: bool
+    epistemic_status: str
+    state: str
+    supersedes: str | None
+    superseded_by: str | None
+    author_id: str
+    author_name: str
+    opener: str
+    source_event_ids: tuple[str, ...]
+    evidence_refs: tuple[str, ...]
+    independent_evidence_count: int
+    validation_method: str
+    reviewed_by: str | None
+    validated_at: datetime | None
+    occurred_at: datetime
+    ingested_at: datetime
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_from: datetime
+    recorded_to: datetime | None
+    review_after: datetime | None
+    retention_class: str
+    access_policy_id: str
+    deletion_epoch: int
+    authority_revision: str
+    content_hash: str
+    candidate_id: str
+    decision_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRecord:
+    """Hold one decision on a memory: who, what, why, under which policy; `decider_name` None means the policy."""
+
+    id: str
+    action: str
+    reason: str
+    requires_person: bool
+    policy_version: str
+    decider_id: str | None
+    decider_name: str | None
+    expected_version: int
+    resulting_version: int
+    recorded_at: datetime
+    candidate_id: str | None
+    value: Any
+    content: str
+    author_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRecord:
+    """Hold one piece of evidence of one claim; `quote` None means that it may not or can no longer be read.
+
+    `lineage` names the group of evidence that goes back to the same root; the roots decide it.
+    """
+
+    id: str
+    evidence_key: str
+    kind: str
+    quote: str | None
+    span_start: int | None
+    span_end: int | None
+    digest_matches: bool | None
+    availability: str
+    observed_at: datetime
+    recorded_at: datetime
+    source_type: str | None
+    trust: str | None
+    author_id: str
+    author_name: str
+    roots: tuple[str, ...]
+    stance: str
+    value: Any
+    value_digest: str | None
+    valid_from: datetime
+    valid_to: datetime | None
+    weight: float
+    superseded_at: datetime | None
+    candidate_id: str
+    event_id: str | None
+    lineage: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictingClaim:
+    """Hold one claim of an open conflict, with who stands behind it."""
+
+    candidate_id: str | None
+    value: Any
+    content: str
+    author_name: str
+    valid_from: datetime
+    valid_to: datetime | None
+    is_standing: bool
+
+
+def _json(raw: Any) -> Any:
+    return json.loads(raw) if isinstance(raw, str) else raw
+
+
+def access_memory(*, caller: Caller, memory_id: str, right: str = VIEW) -> MemoryRecord:
+    """Return a memory if the caller holds the right on its scope: the only way from an outside id to a memory.
+
+    Raises:
+        MemoryNotFound: unknown, of another tenant, or in a scope the caller may not know of.
+        ScopeForbidden: the caller may know of the scope but lacks the right.
+    """
+    rows = fetch_all(
+        sql="""
+            SELECT head.id::text, head.scope_id::text, scope.kind, scope.key, subject.label, head.memory_type,
+                head.fact_key, head.conditions, head.version, head.has_open_conflict, (
+                    SELECT id::text FROM conflict_sets
+                    WHERE tenant_id = head.tenant_id AND memory_id = head.id AND state = 'open'),
+                head.modality, head.confidence, head.support, head.opposition, head.independent_evidence_count,
+                head.derived_at, head.authority, head.deletion_epoch, head.last_recorded_at, head.created_at
+            FROM memory_heads head
+            JOIN scopes scope ON scope.tenant_id = head.tenant_id AND scope.id = head.scope_id
+            JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
+            WHERE head.tenant_id = %s AND head.id = %s
+        """,
+        params=[caller.tenant_id, memory_id],
+    )
+    if not rows:
+        raise MemoryNotFound
+    row = rows[0]
+    try:
+        access_scope_by_id(caller=caller, right=right, scope_id=row[1])
+    except ScopeNotFound:
+        raise MemoryNotFound from None
+    return MemoryRecord(row[0], caller.tenant_slug, *row[1:7], _json(row[7]), *row[8:])
+
+
+_PARTS = """
+    SELECT held.id::text, held.version, held.part, held.schema_version, held.content, held.value, held.is_absent,
+        held.epistemic_status, held.state, held.supersedes::text, held.superseded_by::text, held.author_id::text,
+        coalesce(nullif(author.display_name, ''), author.username), held.opener, held.source_event_ids::text[],
+        held.evidence_refs, held.independent_evidence_count, held.validation_method, held.reviewed_by_id::text,
+        held.validated_at, held.occurred_at, held.ingested_at, held.valid_from, held.valid_to, held.recorded_from,
+        held.recorded_to, held.review_after, held.retention_class, policy.key, held.deletion_epoch,
+        held.authority_revision, held.content_hash, held.candidate_id::text, held.decision_id::text
+    FROM memory_versions held
+    JOIN principals author ON author.id = held.author_id
+    JOIN access_policies policy ON policy.tenant_id = held.tenant_id AND policy.id = held.access_policy_id
+    WHERE held.tenant_id = %(tenant)s AND held.memory_id = %(memory)s
+"""
+_READABLE = " AND held.state IN ('active', 'superseded', 'needs_review')"
+
+
+def _read_part(row: tuple[Any, ...]) -> PartRecord:
+    fields = list(row)
+    fields[5] = _json(fields[5])
+    fields[14] = tuple(fields[14])
+    fields[15] = tuple(fields[15])
+    return PartRecord(*fields)
+
+
+def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRecord]:
+    """Return every part a memory ever had, oldest version first; revoked and erased ones without their words."""
+    rows = fetch_all(
+        sql=_PARTS + " ORDER BY held.version, held.part", params={"tenant": tenant_id, "memory": memory_id}
+    )
+    return [
+        part
+        if part.state in ("active", "superseded", "needs_review")
+        else replace(part, content="", value=None, content_hash="")
+        for part in map(_read_part, rows)
+    ]
+
+
+def find_part(*, tenant_id: str, memory_id: str, as_of: AsOf) -> PartRecord | None:
+    """Return the part that was held at one instant for another, or None; half-open on both clocks."""
+    rows = fetch_all(
+        sql=_PARTS
+        + _READABLE
+        + """
+            AND held.valid_from <= %(valid)s AND (held.valid_to IS NULL OR %(valid)s < held.valid_to)
+            AND held.recorded_from <= %(recorded)s
+            AND (held.recorded_to IS NULL OR %(recorded)s < held.recorded_to)
+        """,
+        params={
+            "tenant": tenant_id,
+            "memory": memory_id,
+            "valid": as_of.valid_at,
+            "recorded": as_of.recorded_at,
+        },
+    )
+    return _read_part(rows[0]) if rows else None
+
+
+def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
+    """Return every decision on a memory, oldest first."""
+    rows = fetch_all(
+        sql="""
+            SELECT decision.id::text, decision.action, decision.reason, decision.requires_person,
+                decision.policy_version, decision.decider_id::text,
+                coalesce(nullif(decider.display_name, ''), decider.username), decision.expected_version,
+                decision.resulting_version, decision.recorded_at, decision.candidate_id::text, candidate.value,
+                candidate.content, coalesce(nullif(author.display_name, ''), author.username)
+            FROM merge_decisions decision
+            LEFT JOIN memory_candidates candidate
+                ON candidate.tenant_id = decision.tenant_id AND candidate.id = decision.candidate_id
+            LEFT JOIN principals decider ON decider.id = decision.decider_id
+            LEFT JOIN principals author ON author.id = candidate.author_id
+            WHERE decision.tenant_id = %s AND decision.memory_id = %s
+            ORDER BY decision.recorded_at, decision.resulting_version, decision.id
+        """,
+        params=[tenant_id, memory_id],
+    )
+    return [DecisionRecord(*row[:11], _json(row[11]), row[12] or "", row[13]) for row in rows]
+
+
+def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = True) -> list[EvidenceRecord]:
+    """Return the evidence of a memory's claims in the order of valid time, grouped by lineage.
+
+    A quote is given only while it is available; its digest tells whether it still says what was recorded.
+    """
+    rows = fetch_all(
+        sql="""
+            SELECT item.id::text, item.evidence_key, item.kind, body.quote, item.span_start, item.span_end,
+                item.digest, encode(body.salt, 'hex'), item.availability, item.observed_at, item.recorded_at,
+                event.source_type, event.trust, claim.author_id::text,
+                coalesce(nullif(author.display_name, ''), author.username),
+                ARRAY(SELECT root.root::text FROM evidence_roots root
+                      WHERE root.tenant_id = item.tenant_id AND root.evidence_id = item.id ORDER BY root.root),
+                claim.stance, candidate.value, claim.value_digest, claim.valid_from, claim.valid_to, claim.weight,
+                claim.superseded_at, claim.candidate_id::text, item.event_id::text
+            FROM memory_evidence claim
+            JOIN memory_candidates candidate
+                ON candidate.tenant_id = claim.tenant_id AND candidate.id = claim.candidate_id
+            JOIN candidate_evidence link
+                ON link.tenant_id = claim.tenant_id AND link.candidate_id = claim.candidate_id
+            JOIN evidence item ON item.tenant_id = link.tenant_id AND item.id = link.evidence_id
+            JOIN principals author ON author.id = claim.author_id
+            LEFT JOIN evidence_bodies body ON body.evidence_id = item.id
+            LEFT JOIN source_events event ON event.tenant_id = item.tenant_id AND event.id = item.event_id
+            WHERE claim.tenant_id = %s AND claim.memory_id = %s
+            ORDER BY claim.valid_from, item.id
+        """,
+        params=[caller.tenant_id, memory_id],
+    )
+    records = []
+    for row in rows:
+        quote = row[3] if may_read_quotes and row[8] == "available" else None
+        matches = None
+        if quote is not None and row[7] is not None:
+            matches = caller.digest(quote, salt=bytes.fromhex(row[7])) == row[6]
+        records.append(
+            EvidenceRecord(
+                id=row[0],
+                evidence_key=row[1],
+                kind=row[2],
+                quote=quote,
+                span_start=row[4],
+                span_end=row[5],
+                digest_matches=matches,
+                availability=row[8],
+                observed_at=row[9],
+                recorded_at=row[10],
+                source_type=row[11],
+                trust=row[12],
+                author_id=row[13],
+                author_name=row[14],
+                roots=tuple(row[15]),
+                stance=row[16],
+                value=_json(row[17]),
+                value_digest=row[18],
+                valid_from=row[19],
+                valid_to=row[20],
+                weight=row[21],
+                superseded_at=row[22],
+                candidate_id=row[23],
+                event_id=row[24],
+            )
+        )
+    return _number_lineages(records)
+
+
+def _number_lineages(records: list[EvidenceRecord]) -> list[EvidenceRecord]:
+    """Number the groups that share a root, in the order in which they first appear."""
+    groups: list[set[str]] = []
+    for record in records:
+        roots = set(record.roots) or {record.id}
+        apart = [group for group in groups if group.isdisjoint(roots)]
+        joined = [group for group in groups if not group.isdisjoint(roots)]
+        groups = [*apart, roots.union(*joined)]
+    numbers: dict[int, int] = {}
+    numbered = []
+    for record in records:
+        roots = set(record.roots) or {record.id}
+        place = next(at for at, group in enumerate(groups) if not group.isdisjoint(roots))
+        numbered.append(replace(record, lineage=numbers.setdefault(place, len(numbers) + 1)))
+    return numbered
+
+
+def list_conflicting_claims(*, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, list[ConflictingClaim]]:
+    """Return for each memory with an open conflict every claim in it, the standing one first."""
+    rows = fetch_all(
+        sql="""
+            SELECT held.memory_id::text, member.candidate_id::text, candidate.value, candidate.content,
+                coalesce(nullif(author.display_name, ''), author.username), candidate.valid_from, candidate.valid_to,
+                member.is_standing
+            FROM conflict_sets held
+            JOIN conflict_members member ON member.tenant_id = held.tenant_id AND member.conflict_set_id = held.id
+                AND member.left_at IS NULL
+            JOIN memory_candidates candidate
+                ON candidate.tenant_id = held.tenant_id AND candidate.id = member.candidate_id
+            JOIN principals author ON author.id = candidate.author_id
+            WHERE held.tenant_id = %s AND held.memory_id = ANY (%s::uuid[]) AND held.state = 'open'
+            ORDER BY held.memory_id, member.is_standing DESC, candidate.valid_from, member.id
+        """,
+        params=[tenant_id, list(memory_ids)],
+    )
+    claims: dict[str, list[ConflictingClaim]] = {}
+    for row in rows:
+        claims.setdefault(row[0], []).append(ConflictingClaim(row[1], _json(row[2]), *row[3:]))
+    return claims
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateStatusRecord:
+    """Hold what became of one candidate."""
+
+    id: str
+    status: str
+    reason: str
+    action: str | None
+    memory_id: str | None
+    fact_key: str
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventStatus:
+    """Hold where the extraction of one event stands: `queued`, `running`, `succeeded` or `failed`."""
+
+    id: str
+    scope_id: str
+    state: str
+    failure: str
+    candidates: tuple[CandidateStatusRecord, ...]
+
+
+_STATE_OF_JOBS = (("dead", "failed"), ("running", "running"), ("retrying", "queued"), ("queued", "queued"))
+
+
+def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
+    """Return where an event stands, by its id or the caller's own event id; None if there is none in the tenant.
+
+    Whoever shows it authorises the caller for `scope_id` first.
+    """
+    rows = fetch_all(
+        sql="SELECT id::text, scope_id::text FROM source_events WHERE tenant_id = %s AND event_key_digest = %s",
+        params=[caller.tenant_id, caller.digest(f"event {event_id}")],
+    )
+    if not rows:
+        return None
+    record_id, scope_id = rows[0]
+    jobs = fetch_all(
+        sql="""
+            SELECT state, last_error FROM processing_jobs
+            WHERE tenant_id = %(tenant)s AND state <> 'cancelled' AND (target_id = %(event)s OR target_id IN (
+                SELECT id FROM memory_candidates WHERE tenant_id = %(tenant)s AND source_event_id = %(event)s))
+        """,
+        params={"tenant": caller.tenant_id, "event": record_id},
+    )
+    states = dict(jobs)
+    state = next((name for job, name in _STATE_OF_JOBS if job in states), "succeeded")
+    candidates = fetch_all(
+        sql="""
+            SELECT candidate.id::text, candidate.status, candidate.reason, (
+                    SELECT action FROM merge_decisions decision
+                    WHERE decision.tenant_id = candidate.tenant_id AND decision.candidate_id = candidate.id
+                    ORDER BY decision.recorded_at, decision.id LIMIT 1),
+                candidate.memory_id::text, candidate.fact_key, candidate.decided_at
+            FROM memory_candidates candidate
+            WHERE candidate.tenant_id = %s AND candidate.source_event_id = %s ORDER BY candidate.id
+        """,
+        params=[caller.tenant_id, record_id],
+    )
+    return EventStatus(
+        id=record_id,
+        scope_id=scope_id,
+        state=state,
+        failure=states.get("dead", ""),
+        candidates=tuple(CandidateStatusRecord(*row) for row in candidates),
+    )

@@ -1,0 +1,13 @@
+-- Put a candidate's work in the queue again under the epoch that stands now. The old job ends as cancelled with
+-- its reason; the unique key of a job contains the epoch, so this is a new job and happens once.
+CREATE FUNCTION requeue_candidate_v1(p_tenant uuid, p_candidate uuid, p_epoch bigint, p_now timestamptz)
+RETURNS void LANGUAGE sql AS $$
+    UPDATE memory_candidates SET deletion_epoch = p_epoch
+    WHERE tenant_id = p_tenant AND id = p_candidate AND deletion_epoch < p_epoch;
+    INSERT INTO processing_jobs (id, tenant_id, kind, target_id, scope_id, extractor_version, policy_version,
+        deletion_epoch, state, attempts, next_attempt_at, last_error, created_at)
+    SELECT uuidv7(), p_tenant, 'consolidate', p_candidate, scope_id, '', policy_version, p_epoch, 'queued', 0,
+        p_now, '', p_now
+    FROM memory_candidates WHERE tenant_id = p_tenant AND id = p_candidate
+    ON CONFLICT ON CONSTRAINT processing_jobs_are_done_once DO NOTHING
+$$;

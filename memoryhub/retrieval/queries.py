@@ -1,0 +1,95 @@
+"""Find memories by their terms, and read what an answer shows of them, at two instants."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.lib.db import fetch_all
+from memoryhub.retrieval.terms import write_query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memoryhub.types.temporal import AsOf
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """Hold one memory as it held at the two instants, with the belief of its head."""
+
+    memory_id: str
+    version: int
+    part: int
+    scope_id: str
+    scope_kind: str
+    scope_key: str
+    subject: str
+    memory_type: str
+    fact_key: str
+    conditions: dict[str, Any]
+    content: str
+    value: Any
+    epistemic_status: str
+    modality: str
+    confidence: float
+    independent_evidence_count: int
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_from: datetime
+    recorded_to: datetime | None
+    occurred_at: datetime
+    head_version: int
+    has_open_conflict: bool
+    relevance: float
+
+
+_FOUND = """
+    SELECT head.id::text, held.version, held.part, head.scope_id::text, scope.kind, scope.key, subject.label,
+        head.memory_type, head.fact_key, head.conditions, held.content, held.value, held.epistemic_status,
+        head.modality, head.confidence, held.independent_evidence_count, held.valid_from, held.valid_to,
+        held.recorded_from, held.recorded_to, held.occurred_at, head.version, head.has_open_conflict, found.relevance
+    FROM search_memories_v1(%(tenant)s, %(scopes)s::uuid[], %(query)s, %(valid)s, %(recorded)s, %(limit)s) found
+    JOIN memory_heads head ON head.tenant_id = %(tenant)s AND head.id = found.memory
+    JOIN memory_versions held ON held.tenant_id = %(tenant)s AND held.id = found.version_row
+    JOIN scopes scope ON scope.tenant_id = head.tenant_id AND scope.id = head.scope_id
+    JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
+    WHERE held.scope_id = ANY (%(scopes)s::uuid[])
+    ORDER BY found.relevance DESC, head.id
+"""
+
+
+def search_memories(
+    *, tenant_id: str, scope_ids: Sequence[str], text: str, as_of: AsOf, limit: int
+) -> list[FoundMemory]:
+    """Return memories that held at the two instants and share a term with the text, most relevant first.
+
+    Every row is read from heads and versions as they stand: the projection only says where to look.
+    """
+    query = write_query(text=text)
+    if not query or not scope_ids:
+        return []
+    rows = fetch_all(
+        sql=_FOUND,
+        params={
+            "tenant": tenant_id,
+            "scopes": list(scope_ids),
+            "query": query,
+            "valid": as_of.valid_at,
+            "recorded": as_of.recorded_at,
+            "limit": limit,
+        },
+    )
+    found = []
+    for row in rows:
+        fields = list(row)
+        fields[9] = _json(fields[9])
+        fields[11] = _json(fields[11])
+        found.append(FoundMemory(*fields))
+    return found
+
+
+def _json(raw: Any) -> Any:
+    return json.loads(raw) if isinstance(raw, str) else raw

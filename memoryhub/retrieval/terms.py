@@ -1,0 +1,71 @@
+"""Turn words into search terms, English and Chinese, without asking the database to understand either. Pure.
+
+A run of Han characters becomes its characters and its pairs, so that a word of two characters is found; other
+words become themselves in small letters and, where they are made of pieces (`4.1.1`, `release_date`), the
+pieces as well.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_RUN = re.compile(
+    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|[^\W_]+(?:[._'-][^\W_]+)*", re.UNICODE
+)
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_PIECE = re.compile(r"[._'-]")
+_LONGEST_TERM = 200
+MOST_TERMS = 2000
+MOST_QUERY_TERMS = 64
+_STOP = frozenset("a an and are as at be by for from how in is it of on or that the to was what when which with".split())
+
+
+def list_terms(text: str) -> list[str]:
+    """Return the terms of a text in order, with repeats."""
+    terms: list[str] = []
+    for match in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        run = match.group()
+        if _HAN.match(run):
+            terms += list(run)
+            terms += [run[at : at + 2] for at in range(len(run) - 1)]
+        else:
+            terms.append(run[:_LONGEST_TERM])
+            pieces = _PIECE.split(run)
+            if len(pieces) > 1:
+                terms += [piece[:_LONGEST_TERM] for piece in pieces]
+    return terms
+
+
+def write_vector(*, fields: Iterable[tuple[str, str]]) -> str:
+    """Return the text form of a tsvector from (weight A to D, words) pairs."""
+    places: dict[str, list[str]] = {}
+    position = 0
+    for weight, text in fields:
+        for term in list_terms(text):
+            position = min(position + 1, 16383)
+            held = places.setdefault(term, [])
+            if len(held) < 4:
+                held.append(f"{position}{weight}")
+            if len(places) >= MOST_TERMS:
+                break
+    return " ".join(f"{_quote(term)}:{','.join(at)}" for term, at in places.items())
+
+
+def write_query(*, text: str) -> str:
+    """Return the text form of a tsquery that any of the words satisfies, empty when there is no word.
+
+    Single Han characters are asked for only where the query has no pair, and the commonest English words only
+    where there is nothing else.
+    """
+    terms = list(dict.fromkeys(list_terms(text)))
+    has_pair = any(len(term) == 2 and _HAN.match(term) for term in terms)
+    if has_pair:
+        terms = [term for term in terms if not (len(term) == 1 and _HAN.match(term))]
+    telling = [term for term in terms if term not in _STOP] or terms
+    return " | ".join(_quote(term) for term in telling[:MOST_QUERY_TERMS])
+
+
+def _quote(term: str) -> str:
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,252 @@
+"""Consolidate: decide what a candidate changes, and commit that; a loser reads again and decides again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.memory.exceptions import StaleHead
+from memoryhub.memory.loading import load_candidate, load_state, source_of
+from memoryhub.memory.operations import commit_decision, name_status
+from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, weigh_claim
+from memoryhub.policy.screening import is_instruction_like
+from memoryhub.types.claims import Author, Claim
+from memoryhub.types.decision import CandidateFacts, Decision
+from memoryhub.types.enums import (
+    CandidateKind,
+    CandidateStatus,
+    EpistemicStatus,
+    MemoryType,
+    MergeAction,
+    ScopeKind,
+    Stance,
+    Trust,
+)
+from memoryhub.types.temporal import Period
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from memoryhub.memory.records import CandidateRecord, Committed, MemoryState
+
+MAX_ATTEMPTS = 20
+PROPOSE = "propose_memory"
+INGEST = "ingest_event"
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """Hold what became of a candidate: the action, its reason, and the memory if one was touched.
+
+    `outcome` is `decided`, `waits` (a person must decide), `requeued` (the scope's epoch moved), or
+    `was_decided` (nothing was left to do).
+    """
+
+    outcome: str
+    action: str = ""
+    reason: str = ""
+    candidate_id: str = ""
+    memory_id: str | None = None
+    version: int | None = None
+    recorded_at: datetime | None = None
+    status: str = ""
+
+
+def consolidate_candidate(
+    *, tenant_id: str, candidate_id: str, now: datetime, policy: MergePolicy | None = None
+) -> Consolidated:
+    """Decide on a waiting candidate and commit the decision, in one transaction.
+
+    Work that is refused only because the scope's epoch moved is queued again under the new epoch in the same
+    transaction, so that erasing one person loses nobody else's acknowledged event.
+
+    Raises:
+        StaleHead: other writers were faster every time; the job is retried later.
+        StoreFailure: the database could not be asked.
+    """
+    with naming_errors(), tenant_context(tenant_id):
+        candidate = load_candidate(tenant_id=tenant_id, candidate_id=candidate_id)
+        if candidate is None or candidate.status != "pending" or candidate.memory_id is not None:
+            return Consolidated("was_decided", candidate_id=candidate_id)
+        return settle_candidate(
+            tenant_id=tenant_id, candidate=candidate, now=now, policy=policy or MergePolicy(), requeues=True
+        )
+
+
+def settle_candidate(  # noqa: PLR0913  what is decided, by which rules, and what comes with it
+    *,
+    tenant_id: str,
+    candidate: CandidateRecord,
+    now: datetime,
+    policy: MergePolicy,
+    requeues: bool,
+    event: Mapping[str, Any] | None = None,
+    evidence: list[Mapping[str, Any]] | None = None,
+    new_candidate: Mapping[str, Any] | None = None,
+) -> Consolidated:
+    """Decide and commit inside an open transaction, again for every other writer that was faster.
+
+    With `requeues`, work begun under an older epoch goes back to the queue; without it (an explicit write,
+    begun in this very transaction) it goes on under the new one.
+
+    Raises:
+        StaleHead: `MAX_ATTEMPTS` other writers were faster.
+    """
+    epoch = candidate.deletion_epoch
+    right = right_to_propose(candidate=candidate)
+    barred = False
+    authorised = True
+    for _ in range(MAX_ATTEMPTS):
+        state = load_state(
+            tenant_id=tenant_id,
+            candidate=candidate,
+            principal_id=candidate.proposer_id,
+            epoch=epoch,
+            now=now,
+            right=right,
+        )
+        if state.epoch != epoch and not state.barrier:
+            if requeues:
+                _requeue(tenant_id=tenant_id, candidate=candidate, epoch=state.epoch, now=now)
+                return Consolidated("requeued", candidate_id=candidate.id)
+            epoch = state.epoch
+            continue
+        facts = describe_facts(
+            candidate=candidate, is_barred=barred or state.barrier is not None, may=authorised and state.may
+        )
+        decision, state = decide_on(
+            tenant_id=tenant_id, candidate=candidate, facts=facts, state=state, policy=policy, now=now, epoch=epoch
+        )
+        committed = commit_decision(
+            tenant_id=tenant_id,
+            candidate=candidate,
+            state=state,
+            decision=decision,
+            epoch=epoch,
+            now=now,
+            principal_id=candidate.proposer_id,
+            right=right if facts.scope_authorised else "",
+            event=event,
+            evidence=evidence,
+            new_candidate=new_candidate,
+        )
+        if committed.outcome == "committed":
+            return _tell(candidate=candidate, decision=decision, committed=committed, state=state)
+        barred = barred or committed.outcome == "barred"
+        authorised = authorised and committed.outcome != "not_authorised"
+    raise StaleHead(state.version)
+
+
+def right_to_propose(*, candidate: CandidateRecord) -> str:
+    """Return the right the proposer needs: what an extractor reads out of an event came in with the event."""
+    return PROPOSE if candidate.extractor == "caller" else INGEST
+
+
+def decide_on(  # noqa: PLR0913  each is one of the decision's facts
+    *,
+    tenant_id: str,
+    candidate: CandidateRecord,
+    facts: CandidateFacts,
+    state: MemoryState,
+    policy: MergePolicy,
+    now: datetime,
+    epoch: int,
+) -> tuple[Decision, MemoryState]:
+    """Return the decision and the state it was made from; reads the whole set where the tail is not enough."""
+    try:
+        decision = decide(
+            candidate=facts,
+            claims=state.claims,
+            rulings=state.rulings,
+            predicate=state.predicate,
+            policy=policy,
+            now=now,
+            start=state.start,
+        )
+    except WholeTimelineNeeded:
+        state = load_state(
+            tenant_id=tenant_id,
+            candidate=candidate,
+            principal_id=candidate.proposer_id,
+            epoch=epoch,
+            now=now,
+            whole=True,
+        )
+        decision = decide(
+            candidate=facts,
+            claims=state.claims,
+            rulings=state.rulings,
+            predicate=state.predicate,
+            policy=policy,
+            now=now,
+        )
+    return decision, state
+
+
+def describe_facts(
+    *, candidate: CandidateRecord, is_barred: bool = False, may: bool = True, confirmed: bool = False
+) -> CandidateFacts:
+    """Return the candidate as a policy sees it: facts, and no branch."""
+    trust = candidate.trust
+    return CandidateFacts(
+        claim=describe_claim(candidate=candidate),
+        kind=CandidateKind(candidate.kind),
+        memory_type=MemoryType(candidate.memory_type),
+        epistemic_status=EpistemicStatus(candidate.epistemic_status),
+        scope_kind=ScopeKind(candidate.scope_kind),
+        trust=trust,
+        confidence=candidate.confidence,
+        future_value=bool(candidate.content.strip()) or candidate.value is not None or candidate.value_digest is None,
+        evidence_available=candidate.has_evidence,
+        instruction_like=trust is not Trust.FIRST_PARTY and is_instruction_like(text=candidate.content),
+        scope_authorised=may,
+        barred=is_barred,
+        confirmed=confirmed,
+        source_traceable=bool(candidate.source_event_id),
+    )
+
+
+def describe_claim(*, candidate: CandidateRecord) -> Claim:
+    """Return the claim a candidate makes."""
+    status = EpistemicStatus(candidate.epistemic_status)
+    return Claim(
+        source=source_of(candidate),
+        value_digest=candidate.value_digest,
+        valid=Period(candidate.valid_from, candidate.valid_to),
+        author=Author(candidate.author_id, candidate.author_rank, frozenset(candidate.author_groups)),
+        roots=frozenset(candidate.roots),
+        weight=weigh_claim(trust=candidate.trust, epistemic_status=status, confidence=candidate.confidence),
+        observed_at=candidate.occurred_at,
+        source_seq=candidate.source_seq,
+        order_digest=candidate.order_digest,
+        stance=Stance(candidate.stance),
+        effective=candidate.effective,
+        validated=status is EpistemicStatus.VALIDATED,
+    )
+
+
+def _requeue(*, tenant_id: str, candidate: CandidateRecord, epoch: int, now: datetime) -> None:
+    """Put the work in the queue again under the epoch that stands now."""
+    fetch_all(
+        sql="SELECT requeue_candidate_v1(%s, %s, %s, %s)", params=[tenant_id, candidate.id, epoch, now]
+    )
+
+
+def _tell(
+    *, candidate: CandidateRecord, decision: Decision, committed: Committed, state: MemoryState
+) -> Consolidated:
+    touched = not decision.requires_person and decision.action is not MergeAction.REJECT
+    status = name_status(decision)
+    return Consolidated(
+        outcome="decided" if status in (CandidateStatus.ACCEPTED, CandidateStatus.REJECTED) else "waits",
+        action=str(decision.action),
+        reason=decision.reason,
+        candidate_id=candidate.id,
+        memory_id=(committed.memory_id if touched else state.memory_id),
+        version=committed.version,
+        recorded_at=committed.recorded_at,
+        status=str(status),
+    )

@@ -1,0 +1,134 @@
+"""Extract: let an extractor look at one event, and propose what it finds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from memoryhub.access.callers import Actor, Caller, derive_digest_key
+from memoryhub.access.queries import ScopeAccess
+from memoryhub.extraction import get_extractor
+from memoryhub.extraction.fallback import propose_transcript
+from memoryhub.extraction.interfaces import EventText, ExtractionFailed, Proposal
+from memoryhub.lib.db import fetch_all
+from memoryhub.types.enums import Trust
+from memoryhub.usecases.propose import (
+    CandidateInput,
+    EvidenceInput,
+    SourceFacts,
+    append_candidate,
+    draft_candidate,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_EVENT = """
+    SELECT record.id::text, record.scope_id::text, record.trust, record.occurred_at, record.source_seq,
+        record.event_key_digest, record.root::text, body.payload, body.event_key,
+        author.id::text, author.rank, author.username, ARRAY(
+            SELECT known.name::text FROM principals_groups member JOIN auth_group known ON known.id = member.group_id
+            WHERE member.principal_id = author.id ORDER BY known.name),
+        sender.id::text, sender.kind, sender.username, sender.rank,
+        scope.kind, scope.key, scope.name, scope.owner_id::text, scope.deletion_epoch, scope.retention_class,
+        scope.access_policy_id::text, tenant.slug, encode(tenant.digest_salt, 'hex'),
+        record.deletion_epoch
+    FROM source_events record
+    JOIN principals author ON author.id = record.actor_id
+    JOIN principals sender ON sender.id = record.sender_id
+    JOIN scopes scope ON scope.tenant_id = record.tenant_id AND scope.id = record.scope_id
+    JOIN tenants tenant ON tenant.id = record.tenant_id
+    LEFT JOIN source_event_bodies body ON body.event_id = record.id
+    WHERE record.tenant_id = %s AND record.id = %s
+"""
+
+
+def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> int:
+    """Propose what an extractor finds in an event, inside an open transaction. Returns how many proposals.
+
+    When the extractor fails, the words themselves are proposed at low confidence. An event without a body
+    (erased, or behind a barrier) proposes nothing.
+    """
+    rows = fetch_all(sql=_EVENT, params=[tenant_id, event_id])
+    if not rows or rows[0][7] is None:
+        return 0
+    row = rows[0]
+    text = words_of(json.loads(row[7]) if isinstance(row[7], str) else row[7])
+    trust = Trust(row[2])
+    caller = Caller(
+        principal_id=row[13],
+        tenant_id=tenant_id,
+        tenant_slug=row[24],
+        kind=row[14],
+        name=row[15],
+        rank=row[16],
+        groups=frozenset(),
+        actions=None,
+        digest_key=derive_digest_key(salt=bytes.fromhex(row[25])),
+    )
+    scope = ScopeAccess(
+        id=row[1],
+        kind=row[17],
+        key=row[18],
+        name=row[19],
+        owner_id=row[20],
+        deletion_epoch=row[21],
+        retention_class=row[22],
+        access_policy_id=row[23],
+        rights=frozenset(),
+    )
+    source = SourceFacts(
+        id=row[0],
+        scope_id=row[1],
+        actor=Actor(row[9], row[10], frozenset(row[12])),
+        trust=trust,
+        occurred_at=row[3],
+        source_seq=row[4],
+        order_digest=row[5],
+        text=text,
+        root=row[6],
+        deletion_epoch=row[26],
+    )
+    words = EventText(
+        text=text,
+        subject=f"person:{row[11]}",
+        is_first_party=trust is Trust.FIRST_PARTY,
+        occurred_at=row[3],
+    )
+    extractor = get_extractor(version=extractor_version)
+    try:
+        proposals = extractor.extract(words)
+    except ExtractionFailed:
+        proposals = [propose_transcript(event=words, key=event_id)]
+    for number, proposal in enumerate(proposals):
+        draft = draft_candidate(
+            caller=caller,
+            scope=scope,
+            proposal=_describe(proposal, scope, row[8], extractor_version, number),
+            source=source,
+            now=now,
+        )
+        append_candidate(caller=caller, draft=draft, now=now)
+    return len(proposals)
+
+
+def _describe(
+    proposal: Proposal, scope: ScopeAccess, event_key: str, extractor_version: str, number: int
+) -> CandidateInput:
+    return CandidateInput(
+        scope=(scope.kind, scope.key),
+        subject=proposal.subject,
+        fact_key=proposal.fact_key,
+        content=proposal.content,
+        value=proposal.value,
+        evidence=(EvidenceInput(event_id=event_key, span=proposal.span),),
+        kind=proposal.kind,
+        memory_type=proposal.memory_type,
+        conditions=proposal.conditions,
+        epistemic_status=proposal.epistemic_status,
+        confidence=proposal.confidence,
+        statement=number,
+        extractor=extractor_version.partition("/")[0],
+        extractor_version=extractor_version,
+    )

@@ -1,0 +1,361 @@
+"""Propose: put a candidate beside its evidence; whether it becomes a memory is decided afterwards."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.access.operations import find_or_create_subject
+from memoryhub.access.models import EntityType
+from memoryhub.lib.canonical import canonical_json
+from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.lib.hashing import new_salt
+from memoryhub.lib.ids import new_id
+from memoryhub.memory.operations import describe_candidate
+from memoryhub.memory.records import CandidateRecord
+from memoryhub.policy.merge import MergePolicy
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.types.entity import parse_subject_key
+from memoryhub.types.enums import (
+    CandidateKind,
+    EpistemicStatus,
+    EvidenceKind,
+    MemoryType,
+    Stance,
+    Trust,
+)
+from memoryhub.usecases.ingest import Actor, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memoryhub.access.callers import Caller
+    from memoryhub.access.queries import ScopeAccess
+
+
+class EvidenceNotFound(Exception):
+    """Say that a named event is not in this scope, or not one the caller may know of."""
+
+
+class EvidenceNotQuoted(Exception):
+    """Say that a span lies outside the words of its event."""
+
+
+class ValueRefused(Exception):
+    """Say that the value does not fit what the tenant declared of the fact key."""
+
+
+class PeriodRefused(Exception):
+    """Say that the valid period would end before it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceInput:
+    """Point at the words of an event: the whole of them, or a half-open range of characters."""
+
+    event_id: str
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateInput:
+    """Hold one proposed memory as a caller sends it; `value` None is a claim of absence."""
+
+    scope: tuple[str, str]
+    subject: str
+    fact_key: str
+    content: str
+    value: Any
+    evidence: Sequence[EvidenceInput] = ()
+    kind: CandidateKind = CandidateKind.FACT
+    memory_type: MemoryType = MemoryType.SEMANTIC
+    conditions: dict[str, Any] = field(default_factory=dict)
+    epistemic_status: EpistemicStatus = EpistemicStatus.OBSERVED
+    confidence: float = 1.0
+    stance: Stance = Stance.SUPPORTS
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    statement: int = 0
+    task: str = ""
+    extractor: str = "caller"
+    extractor_version: str = "1"
+    rule_digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """Hold what the source event of a candidate says of itself."""
+
+    id: str
+    scope_id: str
+    actor: Actor
+    trust: Trust
+    occurred_at: datetime
+    source_seq: int
+    order_digest: str
+    text: str | None
+    root: str
+    deletion_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Hold a candidate and its evidence, ready to be appended."""
+
+    candidate: CandidateRecord
+    evidence: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Hold what became of a proposal: its id, its status, and whether it was there before."""
+
+    candidate_id: str
+    status: str
+    is_replay: bool
+
+
+def propose_candidate(*, caller: Caller, proposal: CandidateInput, now: datetime) -> Proposed:
+    """Append a candidate with its evidence and a job that will decide on it.
+
+    The same extraction proposed again answers the first candidate. Rows written: candidate, evidence, job.
+
+    Raises:
+        ScopeNotFound, ScopeForbidden: the right `propose_memory` is missing on the scope.
+        EvidenceNotFound: an event is unknown in this scope. EvidenceNotQuoted: a span lies outside its words.
+        BadSubjectKey, UndeclaredEntityType: the subject is no `type:name` of a declared type.
+        ValueRefused: the value does not fit its predicate. PeriodRefused: the period ends before it begins.
+        StoreFailure: the database could not be asked; nothing was written.
+    """
+    with naming_errors(), tenant_context(caller.tenant_id):
+        desk = Desk(caller)
+        scope = desk.find_scope(name=proposal.scope, right="propose_memory")
+        source = load_source(caller=caller, scope=scope, event_id=_first_event(proposal))
+        draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
+        return append_candidate(caller=caller, draft=draft, now=now)
+
+
+def _first_event(proposal: CandidateInput) -> str:
+    if not proposal.evidence:
+        raise EvidenceNotFound
+    return proposal.evidence[0].event_id
+
+
+def load_source(*, caller: Caller, scope: ScopeAccess, event_id: str) -> SourceFacts:
+    """Return the event a candidate rests on, by the caller's own event id.
+
+    Raises:
+        EvidenceNotFound: there is none in this scope.
+    """
+    return _load_sources(caller=caller, scope=scope, event_ids=[event_id])[0]
+
+
+def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str]) -> list[SourceFacts]:
+    digests = [caller.digest(f"event {event_id}") for event_id in event_ids]
+    rows = fetch_all(
+        sql="""
+            SELECT record.event_key_digest, record.id::text, record.actor_id::text, actor.rank, ARRAY(
+                    SELECT known.name::text FROM principals_groups member
+                    JOIN auth_group known ON known.id = member.group_id
+                    WHERE member.principal_id = record.actor_id ORDER BY known.name),
+                record.trust, record.occurred_at, record.source_seq, body.payload, record.root::text,
+                record.deletion_epoch
+            FROM source_events record
+            JOIN principals actor ON actor.id = record.actor_id
+            LEFT JOIN source_event_bodies body ON body.event_id = record.id
+            WHERE record.tenant_id = %s AND record.scope_id = %s AND record.event_key_digest = ANY (%s)
+        """,
+        params=[caller.tenant_id, scope.id, digests],
+    )
+    found = {
+        row[0]: SourceFacts(
+            id=row[1],
+            scope_id=scope.id,
+            actor=Actor(row[2], row[3], frozenset(row[4])),
+            trust=Trust(row[5]),
+            occurred_at=row[6],
+            source_seq=row[7],
+            order_digest=row[0],
+            text=None if row[8] is None else words_of(json.loads(row[8])),
+            root=row[9],
+            deletion_epoch=row[10],
+        )
+        for row in rows
+    }
+    if any(digest not in found for digest in digests):
+        raise EvidenceNotFound
+    return [found[digest] for digest in digests]
+
+
+def words_of(payload: Any) -> str:
+    """Return the words of a payload: its `text`, or the payload itself as canonical JSON."""
+    if isinstance(payload, str):
+        return payload
+    if isinstance(payload, dict) and isinstance(payload.get("text"), str):
+        return str(payload["text"])
+    return canonical_json(payload)
+
+
+def draft_candidate(
+    *, caller: Caller, scope: ScopeAccess, proposal: CandidateInput, source: SourceFacts, now: datetime
+) -> Draft:
+    """Make the candidate and its evidence; nothing is written but a subject named for the first time.
+
+    Epistemic status and author are the server's: `validated` comes only from a ruling, `explicit` only from
+    first-party words.
+
+    Raises:
+        as `propose_candidate`.
+    """
+    check_value(caller=caller, proposal=proposal)
+    subject_id = _find_subject(caller=caller, key=proposal.subject, now=now)
+    others = [pointer.event_id for pointer in proposal.evidence if pointer is not proposal.evidence[0]]
+    sources = [source, *(_load_sources(caller=caller, scope=scope, event_ids=others) if others else [])]
+    evidence = [
+        _quote(caller=caller, scope=scope, source=one, span=pointer.span)
+        for one, pointer in zip(sources, proposal.evidence, strict=False)
+    ]
+    conditions = canonical_json(proposal.conditions) if proposal.conditions else ""
+    valid_from = proposal.valid_from or source.occurred_at
+    if proposal.valid_to is not None and proposal.valid_to <= valid_from:
+        raise PeriodRefused
+    status = proposal.epistemic_status
+    if status is EpistemicStatus.VALIDATED or (
+        status is EpistemicStatus.EXPLICIT and source.trust is not Trust.FIRST_PARTY
+    ):
+        status = EpistemicStatus.OBSERVED
+    record = CandidateRecord(
+        id=str(new_id()),
+        kind=str(proposal.kind),
+        scope_id=scope.id,
+        scope_kind=scope.kind,
+        subject_id=subject_id,
+        memory_type=str(proposal.memory_type),
+        fact_key=proposal.fact_key,
+        conditions=proposal.conditions,
+        conditions_digest=caller.digest(f"conditions {conditions}") if conditions else "",
+        content=proposal.content,
+        value=proposal.value,
+        value_digest=None if proposal.value is None else caller.digest(f"value {canonical_json(proposal.value)}"),
+        content_hash=caller.digest(canonical_json({"content": proposal.content, "value": proposal.value})),
+        epistemic_status=str(status),
+        confidence=proposal.confidence,
+        stance=str(proposal.stance),
+        valid_from=valid_from,
+        valid_to=proposal.valid_to,
+        effective=proposal.valid_from is not None or source.trust is Trust.FIRST_PARTY,
+        occurred_at=source.occurred_at,
+        extractor=proposal.extractor,
+        extractor_version=proposal.extractor_version,
+        deletion_epoch=source.deletion_epoch,
+        source_event_id=source.id,
+        statement=proposal.statement,
+        proposer_id=caller.principal_id,
+        author_id=source.actor.id,
+        author_rank=source.actor.rank,
+        author_groups=tuple(sorted(source.actor.groups)),
+        trust=source.trust,
+        source_seq=source.source_seq,
+        order_digest=source.order_digest,
+        roots=tuple(sorted({root for item in evidence for root in item["roots"]})),
+        has_evidence=bool(evidence),
+        evidence_ids=tuple(item["id"] for item in evidence),
+        created_at=now,
+        task_key=caller.digest(f"task {proposal.task}") if proposal.task else "",
+        policy_version=MergePolicy().version,
+        rule_digest=proposal.rule_digest,
+    )
+    return Draft(candidate=record, evidence=evidence)
+
+
+def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed:
+    """Append the drafted candidate, its evidence and the job that decides on it, under the scope's guard."""
+    rows = fetch_all(
+        sql="SELECT propose_candidate_v1(%s::jsonb, %s::jsonb, %s)",
+        params=[
+            json.dumps(describe_candidate(tenant_id=caller.tenant_id, candidate=draft.candidate)),
+            json.dumps(draft.evidence),
+            now,
+        ],
+    )
+    answer = rows[0][0]
+    found = json.loads(answer) if isinstance(answer, str) else answer
+    return Proposed(candidate_id=found["candidate"], status=found["status"], is_replay=not found["new"])
+
+
+def check_value(*, caller: Caller, proposal: CandidateInput) -> None:
+    """Check the value against what the tenant declared of the fact key; an undeclared key takes any value.
+
+    Raises:
+        ValueRefused: it does not fit.
+    """
+    if proposal.value is None:
+        return
+    rows = fetch_all(
+        sql="SELECT value_schema FROM predicates WHERE tenant_id = %s AND fact_key = %s AND value_schema IS NOT NULL",
+        params=[caller.tenant_id, proposal.fact_key],
+    )
+    for (schema,) in rows:
+        check_schema(value=proposal.value, schema=json.loads(schema) if isinstance(schema, str) else schema)
+
+
+def check_schema(*, value: Any, schema: dict[str, Any]) -> None:
+    """Check a value against the JSON Schema its predicate declares.
+
+    Raises:
+        ValueRefused: it does not fit; the message says where, without the value.
+    """
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  a slow import that most calls never need
+
+    error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
+    if error is not None:
+        raise ValueRefused(f"{error.json_path} fails {error.validator}")
+
+
+def _find_subject(*, caller: Caller, key: str, now: datetime) -> str:
+    digest = caller.digest(f"subject {key}")
+    rows = fetch_all(
+        sql="""
+            SELECT id::text FROM subjects WHERE tenant_id = %(tenant)s AND key_digest = %(digest)s
+            UNION ALL
+            SELECT subject_id::text FROM subject_aliases WHERE tenant_id = %(tenant)s AND key_digest = %(digest)s
+        """,
+        params={"tenant": caller.tenant_id, "digest": digest},
+    )
+    if rows:
+        return str(rows[0][0])
+    declared = {entity.name: entity for entity in EntityType.objects.filter(tenant_id=caller.tenant_id)}
+    parsed = parse_subject_key(text=key, declared=declared)
+    subject = find_or_create_subject(caller=caller, entity_type=declared[parsed.entity_type], key=key, now=now)
+    return str(subject.pk)
+
+
+def _quote(
+    *, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tuple[int, int] | None
+) -> dict[str, Any]:
+    text = source.text
+    if span is not None and (text is None or not 0 <= span[0] < span[1] <= len(text)):
+        raise EvidenceNotQuoted
+    quote = text if span is None or text is None else text[span[0] : span[1]]
+    salt = new_salt()
+    evidence_id = str(new_id())
+    return {
+        "id": evidence_id,
+        "evidence_key": f"ev_{evidence_id.replace('-', '')}",
+        "kind": str(EvidenceKind.EVENT_SPAN),
+        "source_kind": "event",
+        "source_id": source.id,
+        "scope": scope.id,
+        "event": source.id,
+        "span_start": None if span is None else span[0],
+        "span_end": None if span is None else span[1],
+        "position": "",
+        "digest": caller.digest(quote or "", salt=salt),
+        "observed_at": source.occurred_at.isoformat(),
+        "quote": quote,
+        "salt": salt.hex(),
+        "roots": [source.root],
+    }
+

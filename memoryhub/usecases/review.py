@@ -1,0 +1,364 @@
+"""Review: a person decides an item; the ruling is one more piece of evidence, committed like any decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from memoryhub.access.operations import record_audit
+from memoryhub.access.queries import ScopeForbidden, access_scope_by_id, name_principals
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.lib.hashing import new_salt
+from memoryhub.lib.ids import new_id
+from memoryhub.memory.loading import load_candidate, load_state, source_of
+from memoryhub.memory.operations import Ruled, commit_decision
+from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
+from memoryhub.types.claims import Ruling, SourceIdentity
+from memoryhub.types.decision import Changes, Decision
+from memoryhub.types.enums import EvidenceKind, MergeAction, ReviewKind
+from memoryhub.usecases.consolidate import describe_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from memoryhub.access.callers import Caller
+    from memoryhub.memory.records import CandidateRecord, MemoryState
+
+REVIEW = "review_memory"
+REASONS_TO_REJECT = ("not_supported", "outdated", "wrong_subject", "not_useful", "private", "other")
+
+
+class Verb(StrEnum):
+    """Name what a reviewer can do with an item."""
+
+    ACCEPT = "accept"
+    KEEP_CONFLICT = "keep_conflict"
+    REJECT = "reject"
+
+
+class ItemNotFound(Exception):
+    """Say that there is no such item, or none the reviewer may know of."""
+
+
+class OwnClaim(Exception):
+    """Say that nobody rules on their own claim."""
+
+
+class NotTheOwner(Exception):
+    """Say that a confirmation comes from the scope's owner."""
+
+
+class ReasonMissing(Exception):
+    """Say that this verb needs a reason code from the list."""
+
+
+class VerbNotPossible(Exception):
+    """Say that the verb does not apply to this item."""
+
+
+class DateRefused(Exception):
+    """Say that the value cannot hold from that date: its period would end before it begins."""
+
+
+class DecidedByOther(Exception):
+    """Say that a colleague decided the item first."""
+
+    def __init__(self, *, name: str, at: datetime | None, outcome: str, note: str) -> None:
+        """Keep who, when and what, and the note the reviewer had written."""
+        super().__init__(f"{name} decided this item")
+        self.name = name
+        self.at = at
+        self.outcome = outcome
+        self.note = note
+
+
+class ItemStale(Exception):
+    """Say that the memory moved since the reviewer read it."""
+
+    def __init__(self, *, expected: int, current: int, note: str) -> None:
+        """Keep both versions, and the note the reviewer had written."""
+        super().__init__(f"the memory stands at version {current}, not {expected}")
+        self.expected = expected
+        self.current = current
+        self.note = note
+
+
+class EvidenceGone(Exception):
+    """Say that what the claim rests on can no longer be used."""
+
+
+class ErasureStarted(Exception):
+    """Say that an erasure covers this item; no content is shown and no note is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Hold what a reviewer decided.
+
+    `expected_version` is the version the reviewer read. `effective_from` is the instant from which an accepted
+    value holds; None means the claim's own. `reason` is needed by `reject`.
+    """
+
+    item_id: str
+    verb: Verb
+    expected_version: int
+    reason: str = ""
+    effective_from: datetime | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Hold what the ruling led to."""
+
+    item_id: str
+    action: str
+    outcome: str
+    memory_id: str | None
+    version: int | None
+    decision_id: str | None
+    recorded_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    id: str
+    kind: ReviewKind
+    state: str
+    scope_id: str
+    memory_id: str | None
+    candidate_id: str
+    object_id: str
+    decided_by: str | None
+    decided_at: datetime | None
+    outcome: str
+
+
+def resolve_review(
+    *, caller: Caller, resolution: Resolution, now: datetime, policy: MergePolicy | None = None
+) -> Resolved:
+    """Decide a review item under the version the reviewer read: all in one transaction, or nothing.
+
+    A lease is advice and never the reason of a refusal. Rows written: ruling and its evidence, decision, what the
+    ruling changes, the item, the note, one audit event.
+
+    Raises:
+        ItemNotFound, ScopeForbidden: the reviewer may not see or decide it.
+        OwnClaim, NotTheOwner, ReasonMissing, VerbNotPossible, DateRefused: the ruling itself is not allowed.
+        DecidedByOther, ItemStale, EvidenceGone, ErasureStarted: it came too late.
+        StoreFailure: the database could not be asked; nothing is known.
+    """
+    with naming_errors(), tenant_context(caller.tenant_id):
+        item = _load_item(caller=caller, item_id=resolution.item_id)
+        scope = access_scope_by_id(caller=caller, right=_right_for(item, caller), scope_id=item.scope_id)
+        if item.state != "open":
+            raise _decided_by_other(caller, item.decided_by, item.decided_at, item.outcome, resolution.note)
+        candidate = load_candidate(tenant_id=caller.tenant_id, candidate_id=item.candidate_id)
+        if candidate is None:
+            raise ItemNotFound
+        _check_ruling(caller, item, candidate, resolution, owner_id=scope.owner_id)
+        state = load_state(
+            tenant_id=caller.tenant_id,
+            candidate=candidate,
+            principal_id=caller.principal_id,
+            epoch=candidate.deletion_epoch,
+            now=now,
+            right=_right_for(item, caller),
+            whole=True,
+        )
+        if state.barrier is not None:
+            raise ErasureStarted
+        if not candidate.has_evidence and item.kind is ReviewKind.CONFLICT:
+            raise EvidenceGone
+        if state.version != resolution.expected_version:
+            raise ItemStale(expected=resolution.expected_version, current=state.version, note=resolution.note)
+        resolved = _commit(caller, item, candidate, state, resolution, now, policy or MergePolicy())
+        record_audit(
+            caller=caller,
+            action="review_item.decided",
+            object_ids={"item": item.id, "memory": resolved.memory_id, "decision": resolved.decision_id},
+            outcome=resolved.outcome,
+            reason=resolution.reason,
+            now=now,
+        )
+        return resolved
+
+
+def _right_for(item: _Item, caller: Caller) -> str:
+    """Return the right a decision needs; a confirmation is the owner's, who need be no reviewer."""
+    return REVIEW if item.kind is not ReviewKind.CONFIRMATION else "view_memory"
+
+
+def _load_item(*, caller: Caller, item_id: str) -> _Item:
+    rows = fetch_all(
+        sql="""
+            SELECT id::text, kind, state, scope_id::text, memory_id::text, candidate_id::text, object_id::text,
+                decided_by_id::text, decided_at, outcome
+            FROM review_items WHERE tenant_id = %s AND id = %s
+        """,
+        params=[caller.tenant_id, item_id],
+    )
+    if not rows:
+        raise ItemNotFound
+    row = rows[0]
+    return _Item(row[0], ReviewKind(row[1]), *row[2:])
+
+
+def _decided_by_other(
+    caller: Caller, principal: str | None, at: datetime | None, outcome: str | None, note: str
+) -> DecidedByOther:
+    names = name_principals(tenant_id=caller.tenant_id, ids=[principal]) if principal else {}
+    return DecidedByOther(name=names.get(principal or "", "policy"), at=at, outcome=outcome or "", note=note)
+
+
+def _check_ruling(
+    caller: Caller, item: _Item, candidate: CandidateRecord, resolution: Resolution, *, owner_id: str | None
+) -> None:
+    if caller.kind != "human":
+        raise ScopeForbidden(REVIEW)
+    if caller.principal_id in (candidate.proposer_id, candidate.author_id) and not (
+        item.kind is ReviewKind.CONFIRMATION
+        and caller.principal_id == owner_id
+        and caller.principal_id != candidate.proposer_id
+    ):
+        raise OwnClaim
+    if item.kind is ReviewKind.CONFIRMATION and candidate.scope_kind == "user" and caller.principal_id != owner_id:
+        raise NotTheOwner
+    if resolution.verb is Verb.REJECT and resolution.reason not in REASONS_TO_REJECT:
+        raise ReasonMissing
+    if resolution.verb is Verb.KEEP_CONFLICT and item.kind is not ReviewKind.CONFLICT:
+        raise VerbNotPossible
+    begins = resolution.effective_from or candidate.valid_from
+    if resolution.verb is Verb.ACCEPT and candidate.valid_to is not None and candidate.valid_to <= begins:
+        raise DateRefused
+
+
+def _commit(  # noqa: PLR0913  the parts of one ruling
+    caller: Caller,
+    item: _Item,
+    candidate: CandidateRecord,
+    state: MemoryState,
+    resolution: Resolution,
+    now: datetime,
+    policy: MergePolicy,
+) -> Resolved:
+    if item.kind is ReviewKind.CONFLICT:
+        ruling = _make_ruling(candidate, state, resolution)
+        decision = decide_ruling(
+            ruling=ruling,
+            claims=state.claims,
+            rulings=state.rulings,
+            predicate=state.predicate,
+            policy=policy,
+            memory_type=candidate.memory_type,
+            now=now,
+        )
+        evidence: Mapping[str, Any] | None = _make_evidence(caller, item, candidate, ruling, now)
+    else:
+        ruling, evidence = None, None
+        decision = _decide_confirmation(candidate, state, resolution, policy, now)
+    committed = commit_decision(
+        tenant_id=caller.tenant_id,
+        candidate=candidate,
+        state=state,
+        decision=decision,
+        epoch=state.epoch,
+        now=now,
+        principal_id=caller.principal_id,
+        right=_right_for(item, caller),
+        decider_id=caller.principal_id,
+        ruled=Ruled(
+            ruling=ruling, evidence=evidence, item_id=item.id, outcome=str(resolution.verb), note=resolution.note
+        ),
+    )
+    if committed.outcome == "committed":
+        return Resolved(
+            item_id=item.id,
+            action=str(decision.action),
+            outcome=str(resolution.verb),
+            memory_id=committed.memory_id,
+            version=committed.version,
+            decision_id=committed.decision_id,
+            recorded_at=committed.recorded_at,
+        )
+    if committed.outcome == "item_closed":
+        raise _decided_by_other(
+            caller, committed.decided_by, committed.decided_at, committed.outcome_of, resolution.note
+        )
+    if committed.outcome == "stale_head":
+        raise ItemStale(
+            expected=resolution.expected_version, current=committed.version or 0, note=resolution.note
+        )
+    if committed.outcome in ("barred", "epoch_moved"):
+        raise ErasureStarted
+    raise ScopeForbidden(REVIEW)
+
+
+def _make_ruling(candidate: CandidateRecord, state: MemoryState, resolution: Resolution) -> Ruling:
+    """Return the ruling on the claim under review; keeping the conflict looks at every member."""
+    source = source_of(candidate)
+    keeps = resolution.verb is Verb.KEEP_CONFLICT
+    members = frozenset(held for held in state.candidates if _is_member(held, state)) if keeps else frozenset()
+    return Ruling(
+        key=str(new_id()),
+        settles=members | {source},
+        winner=source if resolution.verb is Verb.ACCEPT else None,
+        effective_from=resolution.effective_from if resolution.verb is Verb.ACCEPT else None,
+        sequence=1 + max((ruling.sequence for ruling in state.rulings), default=0),
+        keeps_conflict=keeps,
+    )
+
+
+def _is_member(source: SourceIdentity, state: MemoryState) -> bool:
+    return state.conflict is not None and source.as_text() in state.conflict.members
+
+
+def _make_evidence(
+    caller: Caller, item: _Item, candidate: CandidateRecord, ruling: Ruling, now: datetime
+) -> dict[str, Any]:
+    """Return the ruling as a piece of evidence; its words, if any, are the note beside the item."""
+    evidence_id = str(new_id())
+    salt = new_salt()
+    return {
+        "id": evidence_id,
+        "evidence_key": f"ev_{evidence_id.replace('-', '')}",
+        "kind": str(EvidenceKind.RULING),
+        "source_kind": "ruling",
+        "source_id": ruling.key,
+        "scope": candidate.scope_id,
+        "event": None,
+        "span_start": None,
+        "span_end": None,
+        "position": f"review_item:{item.id}",
+        "digest": caller.digest(ruling.key, salt=salt),
+        "observed_at": now.isoformat(),
+        "quote": None,
+        "salt": salt.hex(),
+        "roots": [ruling.key],
+    }
+
+
+def _decide_confirmation(
+    candidate: CandidateRecord, state: MemoryState, resolution: Resolution, policy: MergePolicy, now: datetime
+) -> Decision:
+    """Return what a confirmed candidate changes, or its rejection."""
+    if resolution.verb is Verb.REJECT:
+        return Decision(
+            action=MergeAction.REJECT,
+            reason=f"rejected_{resolution.reason}",
+            requires_person=False,
+            changes=Changes(),
+            policy_version=policy.version,
+        )
+    return decide(
+        candidate=describe_facts(candidate=candidate, confirmed=True),
+        claims=state.claims,
+        rulings=state.rulings,
+        predicate=state.predicate,
+        policy=policy,
+        now=now,
+    )
