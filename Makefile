@@ -41,7 +41,7 @@ lint: .venv/dev.stamp ## Check style, types, layers, migrations and production s
 
 .PHONY: promises
 promises: .venv/dev.stamp ## Show promises and whether they are held (T=T3,T4)
-	$(ALONE) $(BIN)/python -m pytest -q --promises "$(T)"
+	$(ALONE) $(BIN)/python -m pytest -q $(if $(T),--promises "$(T)",-m promise)
 
 .PHONY: bench
 bench: .venv/dev.stamp ## Measure governed commits against raw SQL, in one run
