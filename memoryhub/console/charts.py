@@ -48,7 +48,7 @@ def draw_strip(*, standing: Sequence[Held], proposed: Held, version: int, now: d
         "{standing}{proposed}</svg>",
         title=_describe(standing, proposed, version),
         clashes=format_html_join("", "{}", ((_draw_clash(held, proposed, scale),) for held in clashes)),
-        ticks=_draw_ticks(sorted(edges), scale, now),
+        ticks=_draw_ticks([proposed.valid_from, *sorted(edges - {proposed.valid_from})], scale, now),
         now=_draw_now(scale.place(moment=now)),
         held=gettext("held"),
         version=version,
@@ -98,11 +98,12 @@ def _draw_clash(held: Held, proposed: Held, scale: Scale) -> SafeString:
 def _draw_ticks(edges: Sequence[datetime], scale: Scale, now: datetime) -> SafeString:
     lines = "".join(f"M{scale.place(moment=edge):.1f} 8v104" for edge in edges)
     taken, labels = [scale.place(moment=now)], []
-    for edge, label in zip(edges, label_ticks(moments=edges), strict=True):
+    names = dict(zip(sorted(edges), label_ticks(moments=sorted(edges)), strict=True))
+    for edge in edges:
         place = scale.place(moment=edge)
         if all(abs(place - other) >= _TICK_APART for other in taken):
             taken.append(place)
-            labels.append((f"{place:.1f}", "start" if place < _LEFT + _TICK_APART / 2 else "middle", label))
+            labels.append((f"{place:.1f}", "start" if place < _LEFT + _TICK_APART / 2 else "middle", names[edge]))
     return format_html(
         '<path class="tick" d="{}"/>{}',
         lines,

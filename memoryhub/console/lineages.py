@@ -1,6 +1,6 @@
 """Show evidence by lineage: what goes back to one root stands together and counts once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 from typing import Final, Literal
 
@@ -19,8 +19,8 @@ _AROUND: Final = 60  # characters shown before and after a quoted span
 _ICONS: Final = {"event_span": "chat", "document": "doc", "tool_result": "tool", "ruling": "check", "memory": "base"}
 
 
-def group_claims(*, claims: Sequence[ClaimRow], hues: Mapping[str | None, str], caller: Caller) -> list[Lineage]:
-    """Make one section for each lineage, the oldest first; `hues` maps a value's digest to its colour."""
+def group_claims(*, claims: Sequence[ClaimRow], hue_of: Callable[[ClaimRow], str], caller: Caller) -> list[Lineage]:
+    """Make one section for each lineage, the oldest first; `hue_of` gives the colour of a claim."""
     by_key = {str(index): claim for index, claim in enumerate(claims)}
     facets = [
         Facet(
@@ -34,14 +34,14 @@ def group_claims(*, claims: Sequence[ClaimRow], hues: Mapping[str | None, str], 
     ]
     groups = [sorted(int(facet.key) for facet in group) for group in group_lineages(facets=facets)]
     return [
-        _make_lineage(index, [by_key[str(key)] for key in group], hues, caller)
+        _make_lineage(index, [by_key[str(key)] for key in group], hue_of, caller)
         for index, group in enumerate(sorted(groups))
     ]
 
 
-def tally_side(*, claims: Sequence[ClaimRow], digest: str | None, value: str, hue: str, side: str) -> Tally:
-    """Count the independent lineages and the items that speak for one value."""
-    speaking = [claim for claim in claims if claim.value_digest == digest and claim.stance == Stance.SUPPORTS]
+def tally_side(*, claims: Sequence[ClaimRow], value: str, hue: str, side: str) -> Tally:
+    """Count the independent lineages and the items that speak for one side."""
+    speaking = [claim for claim in claims if claim.stance == Stance.SUPPORTS]
     facets = [
         Facet(
             key=str(index),
@@ -61,14 +61,14 @@ def tally_side(*, claims: Sequence[ClaimRow], digest: str | None, value: str, hu
     )
 
 
-def _make_lineage(index: int, claims: Sequence[ClaimRow], hues: Mapping[str | None, str], caller: Caller) -> Lineage:
+def _make_lineage(index: int, claims: Sequence[ClaimRow], hue_of: Callable[[ClaimRow], str], caller: Caller) -> Lineage:
     first = claims[0]
     letter = ascii_uppercase[index] if index < len(ascii_uppercase) else str(index + 1)
     return Lineage(
         letter=letter,
         title=f"{first.author}, {name_trust(trust=first.trust)}",
         value=words.format_value(value=first.value),
-        hue=hues.get(first.value_digest, "ce"),
+        hue=hue_of(first),
         weight=max(claim.weight for claim in claims),
         items=tuple(_make_item(claim, caller) for claim in claims),
     )

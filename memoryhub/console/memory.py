@@ -1,6 +1,6 @@
 """One memory on two clocks, and the list of all one may see."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from memoryhub.console.grid import Cross, Part, draw_grid, find_answer, find_hue
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims
 from memoryhub.console.memory_queries import (
+    ClaimRow,
     HeadRow,
     PartRow,
     access_memory,
@@ -61,7 +62,7 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
             "grid": draw_grid(parts=parts, now=now, cross=cross) if parts else "",
             "answer": tell_answer(parts=parts, cross=cross, now=now),
             "rows": _make_rows(parts, hues, cross),
-            "lineages": group_claims(claims=claims, hues=hues_by_value(held=held, hues=hues), caller=viewer.caller),
+            "lineages": group_claims(claims=claims, hue_of=colours_of(held=held, hues=hues), caller=viewer.caller),
         },
     )
 
@@ -106,9 +107,19 @@ def hues_by_version(*, parts: Sequence[Part]) -> dict[int, str]:
     return {version: hues[key] for key, version in find_origins(parts=parts).items()}
 
 
-def hues_by_value(*, held: Sequence[PartRow], hues: dict[tuple[int, int], str]) -> dict[str | None, str]:
-    """Map the digest of each value that ever stood to the hue of the newest version that made it."""
-    return {row.value_digest: hues[row.version, row.part] for row in reversed(held)}
+def colours_of(*, held: Sequence[PartRow], hues: dict[tuple[int, int], str]) -> Callable[[ClaimRow], str]:
+    """Give a claim the hue of the part it speaks for: the one that says the same over its beginning."""
+
+    def hue_of(claim: ClaimRow) -> str:
+        same = [row for row in held if row.value_digest == claim.value_digest]
+        over = [row for row in same if row.valid_from <= claim.valid_from and _ends_after(row, claim.valid_from)]
+        return next((hues[row.version, row.part] for row in over or same), "ce")
+
+    return hue_of
+
+
+def _ends_after(row: PartRow, moment: datetime) -> bool:
+    return row.valid_to is None or row.valid_to > moment
 
 
 def read_cross(*, request: HttpRequest, now: datetime) -> tuple[Cross | None, str]:

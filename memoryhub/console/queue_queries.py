@@ -118,7 +118,7 @@ _ROWS = (
     JOIN principals proposer ON proposer.id = candidate.proposer_id
     LEFT JOIN principals holder ON holder.id = item.lease_holder_id
     LEFT JOIN LATERAL (
-        SELECT part.id, part.value, part.value_digest FROM memory_versions part
+        SELECT part.id, part.value, part.value_digest, part.valid_from FROM memory_versions part
         WHERE part.tenant_id = item.tenant_id AND part.memory_id = item.memory_id AND part.recorded_to IS NULL
           AND (part.valid_to IS NULL OR part.valid_to > candidate.valid_from)
           AND (candidate.valid_to IS NULL OR part.valid_from < candidate.valid_to)
@@ -132,6 +132,7 @@ _ROWS = (
                count(*) AS sources
         FROM memory_evidence claim
         WHERE claim.tenant_id = item.tenant_id AND claim.memory_id = item.memory_id AND claim.withdrawn_by IS NULL
+          AND (standing.valid_from IS NULL OR claim.valid_from >= standing.valid_from)
     ) claims ON item.memory_id IS NOT NULL
     ORDER BY item.opened_at, item.id
 """

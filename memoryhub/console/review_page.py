@@ -1,5 +1,6 @@
 """Put a case into the review page: the claim, its evidence, and the verbs with their conditions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -13,10 +14,10 @@ from memoryhub.console.charts import Held, draw_belief, draw_strip
 from memoryhub.console.grid import find_hues
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims, tally_side
-from memoryhub.console.memory import hues_by_value, hues_by_version, make_parts
-from memoryhub.console.memory_queries import DecisionRow, PartRow
+from memoryhub.console.memory import colours_of, hues_by_version, make_parts
+from memoryhub.console.memory_queries import ClaimRow, DecisionRow, PartRow
 from memoryhub.console.review_queries import Case
-from memoryhub.console.shapes import Field, Key, Lease, Refusal, Review, ThreeWay, Verb
+from memoryhub.console.shapes import Field, Key, Lease, Refusal, Review, Tally, ThreeWay, Verb
 from memoryhub.console.verbs import VerbFacts, judge_verbs
 from memoryhub.memory.loading import source_of
 from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
@@ -150,25 +151,8 @@ def make_review(
     """Make the review page of a case."""
     candidate, standing = case.candidate, find_standing(case=case)
     hues = find_hues(parts=make_parts(held=case.parts))
-    colours = hues_by_value(held=case.parts, hues=hues) | {candidate.value_digest: "cx"}
     hue = hues[standing.version, standing.part] if standing else ""
     fields, equal = _compare_fields(case, standing)
-    proposed = words.format_value(value=candidate.value)
-    tallies = []
-    if standing and standing.value_digest != candidate.value_digest:
-        colours[standing.value_digest] = hue
-        tallies.append(
-            tally_side(
-                claims=case.claims,
-                digest=standing.value_digest,
-                value=words.format_value(value=standing.value),
-                hue=hue,
-                side="standing",
-            )
-        )
-    tallies.append(
-        tally_side(claims=case.claims, digest=candidate.value_digest, value=proposed, hue="cx", side="proposed")
-    )
     is_conflict = case.item.kind == ReviewKind.CONFLICT
     title, text = _explain_why(case, standing)
     head = case.head
@@ -192,8 +176,8 @@ def make_review(
         )
         if head
         else "",
-        tallies=tuple(tallies),
-        lineages=tuple(group_claims(claims=case.claims, hues=colours, caller=caller)),
+        tallies=_tally_sides(case, standing, hue),
+        lineages=tuple(group_claims(claims=case.claims, hue_of=_colour_claims(case, standing, hues), caller=caller)),
         verbs=judge_case(case=case, caller=caller, now=now) if case.item.is_open else (),
         reasons=name_reasons(),
         history=make_steps(decisions=case.decisions, hues=hues_by_version(parts=make_parts(held=case.parts))),
@@ -326,8 +310,48 @@ def _compare_fields(case: Case, standing: PartRow | None) -> tuple[tuple[Field, 
         (gettext("memory type"), candidate.memory_type),
         *((name, words.format_value(value=value)) for name, value in sorted(candidate.conditions.items())),
     ]
-    equal += [(field.name, field.new) for field in fields if field.old == field.new and not field.vocabulary]
-    return tuple(field for field in fields if field.old != field.new and field.new), tuple(equal)
+    shown = [field for field in fields if field.new and (field.old != field.new or field.clock == "recorded")]
+    equal += [(field.name, field.new) for field in fields if field not in shown and not field.vocabulary]
+    return tuple(shown), tuple((name, value) for name, value in equal if value)
+
+
+def _is_proposed(claim: ClaimRow, case: Case, standing: PartRow | None) -> bool:
+    """Tell whether a claim speaks for what is proposed: it says the same, since what stands came to stand."""
+    is_same = claim.value_digest == case.candidate.value_digest
+    return is_same and (standing is None or claim.valid_from >= standing.valid_from)
+
+
+def _colour_claims(case: Case, standing: PartRow | None, hues: dict[tuple[int, int], str]) -> Callable[[ClaimRow], str]:
+    """Colour the claims: what is proposed is purple, the rest has the hue of the part it speaks for."""
+    stood = colours_of(held=case.parts, hues=hues)
+
+    def hue_of(claim: ClaimRow) -> str:
+        return "cx" if _is_proposed(claim, case, standing) else stood(claim)
+
+    return hue_of
+
+
+def _tally_sides(case: Case, standing: PartRow | None, hue: str) -> tuple[Tally, ...]:
+    """Count what speaks for the standing claim and for the proposed one."""
+    proposed = tally_side(
+        claims=[claim for claim in case.claims if _is_proposed(claim, case, standing)],
+        value=words.format_value(value=case.candidate.value),
+        hue="cx",
+        side="proposed",
+    )
+    if standing is None or standing.value_digest == case.candidate.value_digest:
+        return (proposed,)
+    stands = tally_side(
+        claims=[
+            claim
+            for claim in case.claims
+            if claim.value_digest == standing.value_digest and claim.valid_from >= standing.valid_from
+        ],
+        value=words.format_value(value=standing.value),
+        hue=hue,
+        side="standing",
+    )
+    return stands, proposed
 
 
 def _draw_strip(case: Case, standing: PartRow | None, hues: dict[tuple[int, int], str], now: datetime) -> Any:

@@ -59,12 +59,13 @@ def judge_verbs(*, facts: VerbFacts) -> tuple[Verb, ...]:
         "REJECT": _judge_reject(),
     }
     person = _judge_person(facts)
+    is_barred = not _may_hold(person)
     return tuple(
         Verb(
             action=action,
             hotkey=HOTKEYS[action],
             sentence=sentence,
-            conditions=(*conditions, *person),
+            conditions=(*conditions, *(person if is_barred or _may_hold(conditions) else ())),
             needs=_find_need(conditions, action),
         )
         for action, (sentence, conditions) in judged.items()
@@ -80,6 +81,10 @@ def _hold(text: str) -> Condition:
 
 def _fail(text: str) -> Condition:
     return Condition(state="fails", text=text)
+
+
+def _may_hold(conditions: tuple[Condition, ...]) -> bool:
+    return all(condition.state != "fails" for condition in conditions)
 
 
 def _find_need(conditions: tuple[Condition, ...], action: str) -> Literal["", "date", "reason"]:

@@ -89,14 +89,16 @@ REASON: Final[dict[str, _StrPromise]] = {
     "scope_not_authorised": _("The scope is not authorised"),
     "forbidden_content": _("Forbidden content"),
     "barred_by_revocation": _("Barred by a revocation"),
-    "outside_authority": _("Outside the author's authority"),
-    "stale_source": _("The source is out of date"),
-    "misread": _("The words were misread"),
-    "task_parameter": _("Only for this task"),
-    "unwanted": _("Not to be remembered"),
+    "rejected_not_supported": _("Rejected: the evidence does not support it"),
+    "rejected_outdated": _("Rejected: it is out of date"),
+    "rejected_wrong_subject": _("Rejected: it is about something else"),
+    "rejected_not_useful": _("Rejected: nothing will need it again"),
+    "rejected_private": _("Rejected: it is private"),
+    "rejected_other": _("Rejected for another reason"),
 }
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MINUTE: Final = timedelta(minutes=1)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _WEEKS_BEFORE_DAYS_ALONE: Final = timedelta(days=10)
@@ -127,13 +129,13 @@ def format_moment(*, moment: datetime | None, zone: bool = True) -> str:
     return f"{day}{between}{there:%H:%M}{' UTC' if zone else ''}"
 
 
-def format_second(*, moment: datetime | None) -> str:
-    """Write an instant in UTC to the second, without naming the zone; None is an open end."""
+def format_exact(*, moment: datetime | None) -> str:
+    """Write an instant in UTC to the millisecond, without naming the zone; None is an open end."""
     if moment is None:
         return gettext("open")
     there = moment.astimezone(UTC)
     between = " " if is_chinese() else ", "
-    return f"{format_day(moment=there)}{between}{there:%H:%M:%S}"
+    return f"{format_day(moment=there)}{between}{there:%H:%M:%S}.{there.microsecond // 1000:03}"
 
 
 def format_clock(*, moment: datetime) -> str:
@@ -143,8 +145,10 @@ def format_clock(*, moment: datetime) -> str:
 
 def format_age(*, age: timedelta) -> str:
     """Write how long ago something was: 12 min, 1 h 35 min, 3 d 04 h, 24 d."""
+    if age < _MINUTE:
+        return gettext("under 1 min")
     if age < _HOUR:
-        minutes = max(int(age.total_seconds()) // 60, 0)
+        minutes = int(age.total_seconds()) // 60
         return gettext("%(minutes)s min") % {"minutes": minutes}
     if age < _DAY:
         hours, rest = divmod(int(age.total_seconds()), 3600)

@@ -102,8 +102,8 @@ def moment_bare(value: datetime | None) -> SafeString | str:
 
 @register.filter
 def moment_exact(value: datetime | None) -> SafeString | str:
-    """Write an instant to the second, for recorded time, where two may share a minute."""
-    return _time(value, words.format_second(moment=value))
+    """Write an instant to the millisecond, for recorded time, where two may share a second."""
+    return _time(value, words.format_exact(moment=value))
 
 
 @register.filter

@@ -29,7 +29,7 @@ def test_chinese_readers_get_numbers() -> None:
 @pytest.mark.parametrize(
     ("age", "text"),
     [
-        (timedelta(seconds=5), "0 min"),
+        (timedelta(seconds=5), "under 1 min"),
         (timedelta(minutes=12), "12 min"),
         (timedelta(hours=1, minutes=5), "1 h 05 min"),
         (timedelta(days=3, hours=4), "3 d 04 h"),
