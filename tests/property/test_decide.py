@@ -148,8 +148,10 @@ def test_what_an_action_is_called_is_what_it_does(case: Case) -> None:
             assert not changes.close
             assert not changes.write
             assert not changes.conflict_changed
-        if decision.action in (MergeAction.ADD, MergeAction.SUPERSEDE):
+        if decision.action is MergeAction.ADD:
             assert changes.write
+        if decision.action is MergeAction.SUPERSEDE:
+            assert changes.close
         if decision.action is MergeAction.CONFLICT:
             assert changes.conflict is not None
             assert changes.conflict_changed

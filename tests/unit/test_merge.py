@@ -265,3 +265,25 @@ def test_a_claim_weighs_by_source_directness_and_confidence() -> None:
     assert first == pytest.approx(0.76)
     assert weigh(Trust.UNTRUSTED, EpistemicStatus.EXPLICIT) < weigh(Trust.THIRD_PARTY, EpistemicStatus.EXPLICIT)
     assert weigh(Trust.FIRST_PARTY, EpistemicStatus.INFERRED) < first
+
+
+def test_evidence_against_that_wins_refutes_what_stood() -> None:
+    against = oppose("b", 1, Stance.CONTRADICTS)
+    decision = settle(ruling(1, "ab", None), [A, against])
+    assert decision.action is MergeAction.SUPERSEDE
+    assert [part.opener for part in decision.changes.close] == [source("a")]
+    assert decision.changes.write == ()
+    assert decision.changes.belief is not None
+    assert decision.changes.belief.modality is Modality.REFUTED
+
+
+def test_a_member_that_says_what_stands_does_not_speak_against_it() -> None:
+    joins = claim("d", 6, "z", "eve", author=other())
+    agrees = claim("c", 5, "x", author=other(principal="fay"))
+    decision = propose(joins, [A, claim("b", 3, "y", end=9), agrees])
+    alone = propose(joins, [A])
+    assert decision.changes.conflict is not None
+    assert decision.changes.conflict.members == (source("c"), source("d"))
+    assert decision.changes.belief is not None
+    assert alone.changes.belief is not None
+    assert decision.changes.belief.opposition == alone.changes.belief.opposition
