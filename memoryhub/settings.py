@@ -17,11 +17,12 @@ Without `DATABASE_URL` and `BROKER_URL` the embedded servers of `MEMORYHUB_HOME`
 
 import os
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
+from psycopg.conninfo import conninfo_to_dict
 
 from memoryhub.embedded.paths import PROJECT, find_home
 
@@ -127,21 +128,17 @@ TEMPLATES: list[dict[str, Any]] = [
 
 
 def _read_database_url(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    return {
-        "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-    }
+    parts = conninfo_to_dict(url)
+    names = {"HOST": "host", "PORT": "port", "NAME": "dbname", "USER": "user", "PASSWORD": "password"}
+    known = {name: str(parts.pop(key, "")) for name, key in names.items()}
+    return {**known, "OPTIONS": parts}
 
 
 def _find_databases() -> tuple[dict[str, Any], dict[str, Any]]:
     if EXTERNAL_DATABASE:
         owner = os.environ.get("OWNER_DATABASE_URL", EXTERNAL_DATABASE)
         return _read_database_url(EXTERNAL_DATABASE), _read_database_url(owner)
-    place = {"HOST": str(HOME.sockets), "PORT": "5432", "NAME": "memoryhub"}
+    place = {"HOST": str(HOME.sockets), "PORT": "5432", "NAME": "memoryhub", "OPTIONS": {}}
     return (
         {**place, "USER": "memoryhub_app", "PASSWORD": HOME.secrets.app},
         {**place, "USER": "memoryhub_owner", "PASSWORD": HOME.secrets.owner},
@@ -163,6 +160,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         # Django's pool and persistent connections exclude each other.
         "CONN_MAX_AGE": 0 if _is_web else None,
         "OPTIONS": {
+            **_app["OPTIONS"],
             "server_side_binding": True,
             "prepare_threshold": 5,
             "application_name": f"memoryhub {PROCESS or 'command'}",
@@ -170,7 +168,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         },
         "TEST": {"MIRROR": "owner"},
     },
-    "owner": {**_engine, **_owner, "OPTIONS": {"application_name": "memoryhub owner"}},
+    "owner": {**_engine, **_owner, "OPTIONS": {**_owner["OPTIONS"], "application_name": "memoryhub owner"}},
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

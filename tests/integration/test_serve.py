@@ -15,6 +15,7 @@ import pytest
 
 from memoryhub.embedded import postgres
 from memoryhub.embedded.paths import PROJECT, Home
+from memoryhub.embedded.supervisor import run_servers
 
 pytestmark = pytest.mark.own_servers
 PATIENCE = 60.0
@@ -24,6 +25,11 @@ PATIENCE = 60.0
 def home(tmp_path: Path) -> Iterator[Home]:
     home = Home(root=tmp_path / "home")
     yield home
+    remove(home)
+
+
+def remove(home: Home) -> None:
+    """Remove what the servers of a test's home left outside the test's own folder."""
     for folder in (home.store, home.sockets):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -35,12 +41,12 @@ def port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serve(home: Home, port: int) -> subprocess.Popen[str]:
-    """Start `serve` with nothing in its environment but the folder."""
+def serve(home: Home, port: int, **environment: str) -> subprocess.Popen[str]:
+    """Start `serve` with nothing in its environment but the folder and what is given."""
     return subprocess.Popen(
         [sys.executable, str(PROJECT / "manage.py"), "serve", "--port", str(port)],
         cwd="/",
-        env={"MEMORYHUB_HOME": str(home.root)},
+        env={"MEMORYHUB_HOME": str(home.root), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -142,3 +148,30 @@ def test_a_web_server_that_dies_comes_back(home: Home, port: int) -> None:
         words, _ = process.communicate(timeout=PATIENCE)
     assert "web ended by itself; starting it again" in words
     assert process.returncode == 0
+
+
+def test_external_servers_are_used_and_left_alone(home: Home, tmp_path: Path, port: int) -> None:
+    elsewhere = Home(root=tmp_path / "elsewhere")
+    elsewhere.make_folders()
+    known = elsewhere.secrets
+    with run_servers(home=elsewhere) as servers:
+        process = serve(
+            home,
+            port,
+            DATABASE_URL=f"postgresql://memoryhub_app:{known.app}@/memoryhub?host={elsewhere.sockets}",
+            OWNER_DATABASE_URL=f"postgresql://memoryhub_owner:{known.owner}@/memoryhub?host={elsewhere.sockets}",
+            BROKER_URL=f"redis+socket://{elsewhere.valkey_socket}",
+            MEMORYHUB_SECRET_KEY=known.django,
+            MEMORYHUB_DIGEST_SECRET=known.digest,
+        )
+        try:
+            wait_for_answer(process, port)
+            assert not (home.store / "postgres").exists()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+        assert all(server.is_running() for server in servers)
+        with postgres.connect_as_superuser(home=elsewhere, database="memoryhub") as connection:
+            assert connection.execute("SELECT count(*) > 0 FROM django_migrations").fetchone() == (True,)
+    remove(elsewhere)

@@ -85,14 +85,15 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         connections.close_all()
         call_command("collectstatic", interactive=False, verbosity=0)
-        for child in describe_children(home=home, host=host, port=port):
+        children = describe_children(home=home, host=host, port=port)
+        for child in children:
             supervisor.start(child)
 
         def is_up() -> bool:
             return answers(host=host, port=port)
 
         if not supervisor.wait_until(ready=is_up, patience=WEB_PATIENCE):
-            raise ServerFailed(f"The web server did not answer. See {home.logs / 'web.log'}.")
+            raise ServerFailed(f"The web server did not answer.\n{children[0].read_log_tail()}")
 
     def _load_sample(self, *, supervisor: Supervisor, home: Home, address: str) -> None:
         loader = Child(
@@ -107,6 +108,8 @@ class Command(BaseCommand):
                 supervisor.wait_until(ready=lambda: not loader.is_running(), patience=60.0)
         finally:
             loader.stop()
+        if loader.process is not None and loader.process.returncode != 0:
+            self._say("The sample was not loaded; the next start tries again.")
 
 
 def describe_environment(*, home: Home, process: str) -> dict[str, str]:
