@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.lib.ids import new_id
 from memoryhub.types.enums import ScopeKind
 
@@ -73,10 +73,8 @@ class Principal(AbstractUser):
 
         db_table = "principals"
         default_permissions = ()
-        constraints: Constraints = [
-            models.CheckConstraint(
-                condition=Q(kind__in=PrincipalKind.values), name="principals_kind_is_known"
-            ),
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(kind__in=PrincipalKind.values), name="principals_kind_is_known"),
             models.CheckConstraint(
                 condition=Q(is_superuser=True) | Q(tenant__isnull=False),
                 name="principals_belong_to_a_tenant",
@@ -136,7 +134,7 @@ class AccessPolicy(TenantModel):
 
         db_table = "access_policies"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "key"], name="access_policies_key_is_unique")
         ]
 
@@ -179,7 +177,7 @@ class Scope(TenantModel):
             ("read_audit", "Read the audit"),
             ("administer_scope", "Administer the scope"),
         ]
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "kind", "key"], name="scopes_kind_and_key_are_unique"),
             enum_check(field="kind", enum=ScopeKind, name="scopes_kind_is_known"),
             models.CheckConstraint(condition=Q(deletion_epoch__gte=0), name="scopes_deletion_epoch_is_not_negative"),
@@ -205,7 +203,7 @@ class ScopeUserPermission(UserObjectPermissionBase):
         abstract = False
         db_table = "scope_user_permissions"
         default_permissions = ()
-        indexes: Indexes = []
+        indexes: ClassVar[list[models.Index]] = []
 
 
 class ScopeGroupPermission(GroupObjectPermissionBase):
@@ -223,7 +221,7 @@ class ScopeGroupPermission(GroupObjectPermissionBase):
         abstract = False
         db_table = "scope_group_permissions"
         default_permissions = ()
-        indexes: Indexes = []
+        indexes: ClassVar[list[models.Index]] = []
 
 
 class TenantUserPermission(UserObjectPermissionBase):
@@ -241,7 +239,7 @@ class TenantUserPermission(UserObjectPermissionBase):
         abstract = False
         db_table = "tenant_user_permissions"
         default_permissions = ()
-        indexes: Indexes = []
+        indexes: ClassVar[list[models.Index]] = []
 
 
 class TenantGroupPermission(GroupObjectPermissionBase):
@@ -259,7 +257,7 @@ class TenantGroupPermission(GroupObjectPermissionBase):
         abstract = False
         db_table = "tenant_group_permissions"
         default_permissions = ()
-        indexes: Indexes = []
+        indexes: ClassVar[list[models.Index]] = []
 
 
 class EntityType(TenantModel):
@@ -277,7 +275,7 @@ class EntityType(TenantModel):
 
         db_table = "entity_types"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "name"], name="entity_types_name_is_unique")
         ]
 
@@ -303,7 +301,7 @@ class Subject(TenantModel):
 
         db_table = "subjects"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "key_digest"], name="subjects_key_is_unique")
         ]
 
@@ -328,7 +326,7 @@ class SubjectAlias(TenantModel):
 
         db_table = "subject_aliases"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "key_digest"], name="subject_aliases_key_is_unique")
         ]
 
@@ -357,7 +355,7 @@ class AuditEvent(TenantModel):
 
         db_table = "audit_events"
         default_permissions = ()
-        indexes: Indexes = [models.Index(F("tenant"), F("at").desc(), name="audit_events_newest")]
+        indexes: ClassVar[list[models.Index]] = [models.Index(F("tenant"), F("at").desc(), name="audit_events_newest")]
 
     def __str__(self) -> str:
         """Return the action and its outcome."""
@@ -383,10 +381,8 @@ class IdempotencyKey(TenantModel):
 
         db_table = "idempotency_keys"
         default_permissions = ()
-        constraints: Constraints = [
-            models.UniqueConstraint(
-                fields=["tenant", "principal", "key_digest"], name="idempotency_keys_are_used_once"
-            )
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "principal", "key_digest"], name="idempotency_keys_are_used_once")
         ]
 
     def __str__(self) -> str:

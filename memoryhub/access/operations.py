@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
     from typing import Any
+    from uuid import UUID
 
     from memoryhub.access.callers import Caller
 
@@ -43,7 +44,7 @@ def create_tenant(*, slug: str, name: str, now: datetime) -> Tenant:
     return Tenant.objects.create(slug=slug, name=name, digest_salt=secrets.token_bytes(32), created_at=now)
 
 
-def create_principal(  # noqa: PLR0913  each is a column
+def create_principal(
     *,
     tenant: Tenant,
     username: str,
@@ -53,12 +54,22 @@ def create_principal(  # noqa: PLR0913  each is a column
     password: str | None = None,
 ) -> Principal:
     """Create an actor of a tenant; without a password nobody can sign in as it."""
-    principal = Principal(
-        tenant=tenant, username=username, display_name=display_name, kind=kind, rank=rank
-    )
+    principal = Principal(tenant=tenant, username=username, display_name=display_name, kind=kind, rank=rank)
     principal.set_password(password)
     principal.save(force_insert=True)
     return principal
+
+
+def require_tenant(*, principal: Principal) -> UUID:
+    """Return the tenant a principal acts in.
+
+    Raises:
+        ValueError: a break-glass administrator has none.
+    """
+    if principal.tenant_id is None:
+        message = "the principal has no tenant to act in"
+        raise ValueError(message)
+    return principal.tenant_id
 
 
 def join_group(*, tenant: Tenant, principal: Principal, role: str) -> Group:
@@ -68,9 +79,7 @@ def join_group(*, tenant: Tenant, principal: Principal, role: str) -> Group:
     return group
 
 
-def create_scope(  # noqa: PLR0913  each is a column
-    *, tenant: Tenant, kind: str, key: str, name: str, owner: Principal | None, now: datetime
-) -> Scope:
+def create_scope(*, tenant: Tenant, kind: str, key: str, name: str, owner: Principal | None, now: datetime) -> Scope:
     """Create a scope with an access policy of its own."""
     policy, _ = AccessPolicy.objects.get_or_create(tenant=tenant, key=f"{kind}_{key}_members")
     return Scope.objects.create(
@@ -105,7 +114,7 @@ def revoke_right(*, scope: Scope, principal: Principal, right: str) -> int:
     return deleted
 
 
-def issue_token(  # noqa: PLR0913  each is a column
+def issue_token(
     *,
     principal: Principal,
     name: str,
@@ -117,7 +126,7 @@ def issue_token(  # noqa: PLR0913  each is a column
     """Create a token and return its secret, which is shown this once."""
     secret = secret or f"mh_{secrets.token_urlsafe(32)}"
     ApiToken.objects.create(
-        tenant_id=principal.tenant_id,
+        tenant_id=require_tenant(principal=principal),
         principal=principal,
         name=name,
         prefix=secret[:10],
@@ -131,9 +140,7 @@ def issue_token(  # noqa: PLR0913  each is a column
 
 def declare_entity_type(*, tenant: Tenant, name: str, description: str = "") -> EntityType:
     """Declare a kind of entity; declaring it again changes nothing."""
-    declared, _ = EntityType.objects.get_or_create(
-        tenant=tenant, name=name, defaults={"description": description}
-    )
+    declared, _ = EntityType.objects.get_or_create(tenant=tenant, name=name, defaults={"description": description})
     return declared
 
 
@@ -147,7 +154,7 @@ def find_or_create_subject(*, caller: Caller, entity_type: EntityType, key: str,
     return subject
 
 
-def record_audit(  # noqa: PLR0913  each is a column
+def record_audit(
     *,
     caller: Caller,
     action: str,

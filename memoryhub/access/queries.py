@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,16 +47,16 @@ class ScopeAccess:
 
 _COLUMNS = """
     SELECT id::text, kind, key, name, owner_id::text, deletion_epoch, retention_class, access_policy_id::text,
-           list_scope_rights_v1(%(principal)s, id)
+           list_scope_rights_v1(%(principal)s, id) AS rights
     FROM scopes WHERE tenant_id = %(tenant)s
 """
 
 
-def _read(row: tuple[Any, ...]) -> ScopeAccess:
-    return ScopeAccess(*row[:8], rights=frozenset(row[8]))
+def _read(row: dict[str, Any]) -> ScopeAccess:
+    return ScopeAccess(**{**row, "rights": frozenset(row["rights"])})
 
 
-def _authorise(*, rows: list[tuple[Any, ...]], caller: Caller, right: str) -> ScopeAccess:
+def _authorise(*, rows: list[dict[str, Any]], caller: Caller, right: str) -> ScopeAccess:
     scope = _read(rows[0]) if rows else None
     if scope is None or not scope.rights:
         raise ScopeNotFound
@@ -73,7 +73,7 @@ def access_scope(*, caller: Caller, right: str, kind: str, key: str) -> ScopeAcc
         ScopeForbidden: the caller holds something there, but not this right, or the token leaves it out.
     """
     params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "kind": kind, "key": key}
-    rows = fetch_all(sql=_COLUMNS + "AND kind = %(kind)s AND key = %(key)s", params=params)
+    rows = fetch_records(sql=_COLUMNS + "AND kind = %(kind)s AND key = %(key)s", params=params)
     return _authorise(rows=rows, caller=caller, right=right)
 
 
@@ -85,14 +85,14 @@ def access_scope_by_id(*, caller: Caller, right: str, scope_id: str) -> ScopeAcc
         ScopeForbidden: the caller holds something there, but not this right.
     """
     params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "scope": str(scope_id)}
-    rows = fetch_all(sql=_COLUMNS + "AND id = %(scope)s", params=params)
+    rows = fetch_records(sql=_COLUMNS + "AND id = %(scope)s", params=params)
     return _authorise(rows=rows, caller=caller, right=right)
 
 
 def list_scopes(*, caller: Caller, right: str | None = None) -> list[ScopeAccess]:
     """Return the scopes the caller may know of, or those where it holds the right, by kind and key."""
     params = {"principal": caller.principal_id, "tenant": caller.tenant_id}
-    scopes = [_read(row) for row in fetch_all(sql=_COLUMNS + "ORDER BY kind, key", params=params)]
+    scopes = [_read(row) for row in fetch_records(sql=_COLUMNS + "ORDER BY kind, key", params=params)]
     return [
         scope
         for scope in scopes

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import RevocationMode, RevocationTarget
 
 
@@ -32,11 +34,13 @@ class Revocation(TenantModel):
 
         db_table = "revocations"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             enum_check(field="target", enum=RevocationTarget, name="revocations_target_is_known"),
             enum_check(field="mode", enum=RevocationMode, name="revocations_mode_is_known"),
         ]
-        indexes: Indexes = [models.Index(fields=["tenant", "scope", "target"], name="revocations_by_scope")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "scope", "target"], name="revocations_by_scope")
+        ]
 
     def __str__(self) -> str:
         """Return target and mode."""

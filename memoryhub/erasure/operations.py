@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_json
 from memoryhub.lib.ids import new_id
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Raised:
     to_fold: tuple[str, ...] = ()
 
 
-def raise_barrier(  # noqa: PLR0913  each is a column of the barrier
+def raise_barrier(
     *,
     tenant_id: str,
     scope_id: str,
@@ -56,8 +56,7 @@ def raise_barrier(  # noqa: PLR0913  each is a column of the barrier
         "principal": principal_id,
         "now": now.isoformat(),
     }
-    rows = fetch_all(sql="SELECT raise_barrier_v1(%s::jsonb)", params=[json.dumps(request)])
-    answer = json.loads(rows[0][0]) if isinstance(rows[0][0], str) else rows[0][0]
+    answer = fetch_json(sql="SELECT raise_barrier_v1(%s::jsonb)", params=[json.dumps(request)])
     return Raised(
         revocation_id=answer["revocation"],
         epoch=answer["epoch"],

@@ -14,7 +14,10 @@ from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType
 
 VERSION = "rules/1"
 
-_ONLY_NOW = re.compile(r"(?i)\b(?:this time|just (?:this )?once|for now|today only|this (?:report|trip|task))\b|这次|这一次|本次|今天先|这份|这个报告")
+_ONLY_NOW = re.compile(
+    r"(?i)\b(?:this time|just (?:this )?once|for now|today only|this (?:report|trip|task))\b"
+    r"|这次|这一次|本次|今天先|这份|这个报告"
+)
 _LANGUAGES = {
     "chinese": "zh", "中文": "zh", "汉语": "zh", "english": "en", "英文": "en", "英语": "en",
     "german": "de", "德文": "de", "德语": "de", "french": "fr", "法文": "fr", "法语": "fr",
@@ -26,21 +29,27 @@ _LANGUAGES = {
 class _Rule:
     pattern: re.Pattern[str]
     fact_key: str
-    absent: bool = False
 
 
 _NAMES = "|".join(_LANGUAGES)
 _RULES = (
     _Rule(
-        re.compile(rf"(?i)\b(?:from now on|by default|always)\b[^.!?]*?\b(?:answer|reply|write|respond)\b[^.!?]*?\bin (?P<value>{_NAMES})\b"),
+        re.compile(
+            rf"(?i)\b(?:from now on|by default|always)\b[^.!?]*?\b(?:answer|reply|write|respond)\b"
+            rf"[^.!?]*?\bin (?P<value>{_NAMES})\b"
+        ),
         "preference.language",
     ),
-    _Rule(re.compile(rf"(?i)(?:以后|今后|默认|一直|总是)[^。！？]*?(?:用|使用)(?P<value>{_NAMES})"), "preference.language"),
+    _Rule(
+        re.compile(rf"(?i)(?:以后|今后|默认|一直|总是)[^。！？]*?(?:用|使用)(?P<value>{_NAMES})"), "preference.language"
+    ),
     _Rule(
         re.compile(r"(?i)\bI (?:always|generally|usually) prefer (?P<value>[^.!?\n]{2,80})"),
         "preference.general",
     ),
-    _Rule(re.compile(r"(?:我(?:一直|通常|总是|平时)(?:喜欢|偏好|习惯))(?P<value>[^。！？\n]{1,40})"), "preference.general"),
+    _Rule(
+        re.compile(r"(?:我(?:一直|通常|总是|平时)(?:喜欢|偏好|习惯))(?P<value>[^。！？\n]{1,40})"), "preference.general"
+    ),
 )
 
 

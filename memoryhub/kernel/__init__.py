@@ -1,1 +1,1 @@
-"""L0 kernel: records, evidence, derivation and arbitration. Its values, derivation, arbitration and lineage are pure."""
+"""L0 kernel: records, evidence, derivation and arbitration; all but its tables is pure."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import Availability, EvidenceKind, Trust
 
 
@@ -42,11 +44,11 @@ class SourceEvent(TenantModel):
 
         db_table = "source_events"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "event_key_digest"], name="source_events_are_received_once"),
             enum_check(field="trust", enum=Trust, name="source_events_trust_is_known"),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "scope", "occurred_at", "id"], name="source_events_by_scope_time"),
         ]
 
@@ -62,7 +64,9 @@ class SourceEventBody(models.Model):
     Erasure: payload, caller's id and salt become NULL, `erased_at` says when.
     """
 
-    event = models.OneToOneField(SourceEvent, models.PROTECT, primary_key=True, db_constraint=False, related_name="body")
+    event = models.OneToOneField(
+        SourceEvent, models.PROTECT, primary_key=True, db_constraint=False, related_name="body"
+    )
     tenant = models.ForeignKey("memoryhub.Tenant", models.PROTECT, related_name="+", db_index=False)
     event_key = models.TextField(null=True)  # noqa: DJ001  NULL is "erased", empty is a caller's mistake
     payload = models.JSONField(null=True)
@@ -75,7 +79,7 @@ class SourceEventBody(models.Model):
 
         db_table = "source_event_bodies"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
                 condition=Q(erased_at__isnull=True, salt__isnull=False)
                 | Q(erased_at__isnull=False, payload__isnull=True, salt__isnull=True, event_key__isnull=True),
@@ -115,7 +119,7 @@ class Evidence(TenantModel):
 
         db_table = "evidence"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "evidence_key"], name="evidence_key_is_never_reassigned"),
             enum_check(field="kind", enum=EvidenceKind, name="evidence_kind_is_known"),
             enum_check(field="availability", enum=Availability, name="evidence_availability_is_known"),
@@ -124,7 +128,7 @@ class Evidence(TenantModel):
                 name="evidence_span_ends_after_it_begins",
             ),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "source_kind", "source_id"], name="evidence_by_source"),
         ]
 
@@ -140,7 +144,9 @@ class EvidenceBody(models.Model):
     Erasure: quote and salt become NULL.
     """
 
-    evidence = models.OneToOneField(Evidence, models.PROTECT, primary_key=True, db_constraint=False, related_name="body")
+    evidence = models.OneToOneField(
+        Evidence, models.PROTECT, primary_key=True, db_constraint=False, related_name="body"
+    )
     tenant = models.ForeignKey("memoryhub.Tenant", models.PROTECT, related_name="+", db_index=False)
     quote = models.TextField(null=True)  # noqa: DJ001  NULL is "erased", empty is an empty quote
     salt = models.BinaryField(max_length=16, null=True)
@@ -152,7 +158,7 @@ class EvidenceBody(models.Model):
 
         db_table = "evidence_bodies"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
                 condition=Q(erased_at__isnull=True, quote__isnull=False, salt__isnull=False)
                 | Q(erased_at__isnull=False, quote__isnull=True, salt__isnull=True),
@@ -179,11 +185,13 @@ class EvidenceEdge(TenantModel):
 
         db_table = "evidence_edges"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "child", "parent"], name="evidence_edges_are_drawn_once"),
             models.CheckConstraint(condition=~Q(child=models.F("parent")), name="evidence_edges_lead_to_another"),
         ]
-        indexes: Indexes = [models.Index(fields=["tenant", "parent"], name="evidence_edges_by_parent")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "parent"], name="evidence_edges_by_parent")
+        ]
 
     def __str__(self) -> str:
         """Return both ends."""
@@ -204,13 +212,11 @@ class EvidenceRoot(TenantModel):
 
         db_table = "evidence_roots"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "evidence", "root"], name="evidence_roots_are_counted_once")
         ]
-        indexes: Indexes = [models.Index(fields=["tenant", "root"], name="evidence_roots_by_root")]
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["tenant", "root"], name="evidence_roots_by_root")]
 
     def __str__(self) -> str:
         """Return evidence and root."""
         return f"{self.evidence_id} ← {self.root}"
-
-

@@ -5,7 +5,8 @@ Nothing here knows what the tables hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from django.db.models import Model
 
 TENANT_SETTING = "memoryhub.tenant"
+_JSONB = 3802  # the type's number in every PostgreSQL
 CURRENT_TENANT_SQL = f"nullif(current_setting('{TENANT_SETTING}', true), '')::uuid"
 
 
@@ -63,11 +65,31 @@ def read_sql(*, package: str, name: str) -> str:
     return (Path(__file__).parent.parent / package / "sql" / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def fetch_all(*, sql: str, params: Iterable[Any] | dict[str, Any]) -> list[tuple[Any, ...]]:
+def fetch_all(*, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Run one statement on the serving connection and return its rows."""
     with connection.cursor() as cursor:
-        cursor.execute(sql, params)  # type: ignore[arg-type]
+        cursor.execute(sql, params)
         return cursor.fetchall() if cursor.description else []
+
+
+def fetch_records(*, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Run one statement on the serving connection and return its rows by column name; JSON is read."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        columns = [(column.name, column.type_code == _JSONB) for column in cursor.description]
+        return [
+            {
+                name: json.loads(value) if is_json and isinstance(value, str) else value
+                for (name, is_json), value in zip(columns, row, strict=True)
+            }
+            for row in cursor.fetchall()
+        ]
+
+
+def fetch_json(*, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> Any:
+    """Run one statement that answers one JSON document, and return it."""
+    value = fetch_all(sql=sql, params=params)[0][0]
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def tenant_table_sql(*, model: type[Model]) -> list[str]:
@@ -80,8 +102,10 @@ def tenant_table_sql(*, model: type[Model]) -> list[str]:
     key = "id" if any(field.column == "id" for field in model._meta.local_fields) else ""  # noqa: SLF001
     statements = [
         f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
-        f'CREATE POLICY "{table}_belong_to_the_tenant" ON "{table}" '
-        f"USING (tenant_id = {CURRENT_TENANT_SQL}) WITH CHECK (tenant_id = {CURRENT_TENANT_SQL})",
+        (
+            f'CREATE POLICY "{table}_belong_to_the_tenant" ON "{table}" '
+            f"USING (tenant_id = {CURRENT_TENANT_SQL}) WITH CHECK (tenant_id = {CURRENT_TENANT_SQL})"
+        ),
     ]
     if key:
         statements.append(
@@ -96,7 +120,7 @@ def tenant_foreign_key_sql(*, model: type[Model]) -> list[str]:
     statements = []
     for field in model._meta.local_fields:  # noqa: SLF001
         if isinstance(field, TenantForeignKey):
-            target = field.related_model._meta.db_table  # type: ignore[union-attr]  # noqa: SLF001
+            target = field.related_model._meta.db_table  # noqa: SLF001
             statements.append(
                 f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_{field.name}_is_of_the_tenant" '
                 f'FOREIGN KEY (tenant_id, "{field.column}") REFERENCES "{target}" (tenant_id, id)'

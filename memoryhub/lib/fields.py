@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import models
 
 from memoryhub.lib.ids import new_id
 
 
-class TenantForeignKey(models.ForeignKey):
+class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]  # Django's is generic in its stubs alone
     """Point at a row of the same tenant.
 
     Foreign-key checks pass by row-level security, so the constraint in the database is composite,
@@ -46,7 +46,3 @@ class TenantModel(models.Model):
 def enum_check(*, field: str, enum: Any, name: str) -> models.CheckConstraint:
     """Return the CHECK that a column holds one of the values of the enum."""
     return models.CheckConstraint(condition=models.Q(**{f"{field}__in": [str(member) for member in enum]}), name=name)
-
-
-Constraints = ClassVar[list[models.BaseConstraint]]
-Indexes = ClassVar[list[models.Index]]

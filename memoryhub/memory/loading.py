@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_json, fetch_records
 from memoryhub.memory.records import CandidateRecord, MemoryState, StoredConflict, StoredPart
 from memoryhub.types.claims import Author, Claim, Part, Ruling, SourceIdentity
 from memoryhub.types.decision import PredicateFacts
@@ -32,7 +32,7 @@ def source_of(candidate: CandidateRecord) -> SourceIdentity:
     return SourceIdentity("event", candidate.source_event_id, candidate.statement)
 
 
-def load_state(  # noqa: PLR0913  each is a fact the look-up needs
+def load_state(
     *,
     tenant_id: str,
     candidate: CandidateRecord,
@@ -67,8 +67,7 @@ def load_state(  # noqa: PLR0913  each is a fact the look-up needs
     }
     if candidate.memory_id is not None:
         request["memory"] = candidate.memory_id
-    rows = fetch_all(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)])
-    return _read_state(rows[0][0])
+    return _read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
 
 
 def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> MemoryState:
@@ -86,18 +85,17 @@ def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> Me
         "now": now.isoformat(),
         "whole": True,
     }
-    rows = fetch_all(
+    found = fetch_json(
         sql="""
             SELECT load_memory_state_v1(%(request)s::jsonb || jsonb_build_object('scope', (
                 SELECT scope_id FROM memory_heads WHERE tenant_id = %(tenant)s AND id = %(memory)s)))
         """,
         params={"request": json.dumps(request), "tenant": tenant_id, "memory": memory_id},
     )
-    return _read_state(rows[0][0])
+    return _read_state(found)
 
 
-def _read_state(raw: Any) -> MemoryState:
-    found: dict[str, Any] = json.loads(raw) if isinstance(raw, str) else raw
+def _read_state(found: dict[str, Any]) -> MemoryState:
     head = found.get("head")
     predicate = _read_predicate(found.get("predicate"))
     if head is None:
@@ -201,16 +199,17 @@ def _read_ruling(row: dict[str, Any]) -> Ruling:
 
 
 _CANDIDATE = """
-    SELECT candidate.id::text, candidate.kind, candidate.scope_id::text, scope.kind, candidate.subject_id::text,
-        candidate.memory_type, candidate.fact_key, candidate.conditions, candidate.conditions_digest,
-        candidate.content, candidate.value, candidate.value_digest, candidate.content_hash,
-        candidate.epistemic_status, candidate.confidence, candidate.stance, candidate.valid_from,
-        candidate.valid_to, candidate.effective, candidate.occurred_at, candidate.extractor,
+    SELECT candidate.id::text, candidate.kind, candidate.scope_id::text, scope.kind AS scope_kind,
+        candidate.subject_id::text, candidate.memory_type, candidate.fact_key, candidate.conditions,
+        candidate.conditions_digest, candidate.content, candidate.value, candidate.value_digest,
+        candidate.content_hash, candidate.epistemic_status, candidate.confidence, candidate.stance,
+        candidate.valid_from, candidate.valid_to, candidate.effective, candidate.occurred_at, candidate.extractor,
         candidate.extractor_version, candidate.deletion_epoch, candidate.source_event_id::text,
         candidate.statement, candidate.proposer_id::text, candidate.author_id::text, candidate.author_rank,
-        candidate.author_groups, event.trust, event.source_seq, event.event_key_digest, link.roots,
-        link.evidence <> '{}', link.evidence, candidate.created_at, candidate.task_key, candidate.policy_version,
-        candidate.rule_digest, candidate.status, candidate.memory_id::text
+        candidate.author_groups, event.trust, event.source_seq, event.event_key_digest AS order_digest, link.roots,
+        link.evidence <> '{}' AS has_evidence, link.evidence AS evidence_ids, candidate.created_at,
+        candidate.task_key, candidate.policy_version, candidate.rule_digest, candidate.status,
+        candidate.memory_id::text
     FROM memory_candidates candidate
     JOIN scopes scope ON scope.tenant_id = candidate.tenant_id AND scope.id = candidate.scope_id
     JOIN source_events event ON event.tenant_id = candidate.tenant_id AND event.id = candidate.source_event_id
@@ -227,26 +226,11 @@ _CANDIDATE = """
 
 def load_candidate(*, tenant_id: str, candidate_id: str) -> CandidateRecord | None:
     """Read one candidate with what its event and evidence add, or None."""
-    rows = fetch_all(sql=_CANDIDATE, params=[tenant_id, candidate_id])
+    rows = fetch_records(sql=_CANDIDATE, params=[tenant_id, candidate_id])
     if not rows:
         return None
-    row = list(rows[0])
-    for at in (7, 10):  # jsonb comes as text on a server-side cursor
-        if isinstance(row[at], str):
-            row[at] = json.loads(row[at])
-    return CandidateRecord(
-        *row[:28],
-        author_groups=tuple(row[28]),
-        trust=Trust(row[29]),
-        source_seq=row[30],
-        order_digest=row[31],
-        roots=tuple(row[32]),
-        has_evidence=row[33],
-        evidence_ids=tuple(row[34]),
-        created_at=row[35],
-        task_key=row[36],
-        policy_version=row[37],
-        rule_digest=row[38],
-        status=row[39],
-        memory_id=row[40],
-    )
+    row = rows[0]
+    row["trust"] = Trust(row["trust"])
+    for name in ("author_groups", "roots", "evidence_ids"):
+        row[name] = tuple(row[name])
+    return CandidateRecord(**row)

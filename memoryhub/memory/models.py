@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import (
     Authority,
     CandidateKind,
@@ -43,7 +45,7 @@ class Predicate(TenantModel):
 
         db_table = "predicates"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "fact_key"], name="predicates_key_is_declared_once"),
             enum_check(field="cardinality", enum=Cardinality, name="predicates_cardinality_is_known"),
         ]
@@ -86,7 +88,7 @@ class MemoryHead(TenantModel):
 
         db_table = "memory_heads"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=[
                     "tenant",
@@ -104,7 +106,7 @@ class MemoryHead(TenantModel):
             enum_check(field="authority", enum=Authority, name="memory_heads_authority_is_known"),
             models.CheckConstraint(condition=Q(version__gte=1), name="memory_heads_version_begins_at_one"),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(F("tenant"), F("scope"), F("last_recorded_at").desc(), name="memory_heads_newest"),
         ]
 
@@ -163,10 +165,18 @@ class MemoryCandidate(TenantModel):
 
         db_table = "memory_candidates"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["tenant", "source_event", "extractor", "extractor_version", "fact_key", "subject",
-                        "conditions_digest", "statement"],
+                fields=[
+                    "tenant",
+                    "source_event",
+                    "extractor",
+                    "extractor_version",
+                    "fact_key",
+                    "subject",
+                    "conditions_digest",
+                    "statement",
+                ],
                 name="memory_candidates_are_extracted_once",
             ),
             enum_check(field="kind", enum=CandidateKind, name="memory_candidates_kind_is_known"),
@@ -182,7 +192,7 @@ class MemoryCandidate(TenantModel):
                 name="memory_candidates_period_ends_after_it_begins",
             ),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "source_event"], name="memory_candidates_by_event"),
             models.Index(fields=["tenant", "memory"], name="memory_candidates_by_memory"),
         ]
@@ -207,10 +217,8 @@ class CandidateEvidence(TenantModel):
 
         db_table = "candidate_evidence"
         default_permissions = ()
-        constraints: Constraints = [
-            models.UniqueConstraint(
-                fields=["tenant", "candidate", "evidence"], name="candidate_evidence_is_a_set"
-            )
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "candidate", "evidence"], name="candidate_evidence_is_a_set")
         ]
 
     def __str__(self) -> str:
@@ -248,7 +256,7 @@ class MergeDecision(TenantModel):
 
         db_table = "merge_decisions"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             enum_check(field="action", enum=MergeAction, name="merge_decisions_action_is_known"),
             models.CheckConstraint(
                 condition=Q(candidate__isnull=False) | Q(source_event__isnull=False, action=MergeAction.REJECT),
@@ -260,7 +268,7 @@ class MergeDecision(TenantModel):
                 name="merge_decisions_raise_a_version_by_at_most_one",
             ),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "memory", "recorded_at"], name="merge_decisions_by_memory"),
             models.Index(fields=["tenant", "candidate"], name="merge_decisions_by_candidate"),
             models.Index(fields=["tenant", "recorded_at"], name="merge_decisions_by_time"),
@@ -325,7 +333,7 @@ class MemoryVersion(TenantModel):
 
         db_table = "memory_versions"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "memory", "version", "part"], name="memory_versions_part_is_numbered_once"
             ),
@@ -339,7 +347,7 @@ class MemoryVersion(TenantModel):
                 name="memory_versions_recorded_period_ends_after_it_begins",
             ),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "memory", "recorded_from", "valid_from"], name="memory_versions_as_of"),
         ]
 
@@ -385,7 +393,7 @@ class MemoryEvidence(TenantModel):
 
         db_table = "memory_evidence"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "memory", "source_kind", "source_id", "statement"],
                 name="memory_evidence_counts_a_source_once",
@@ -397,7 +405,7 @@ class MemoryEvidence(TenantModel):
                 name="memory_evidence_supersession_names_its_ruling",
             ),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "memory", "valid_from"], name="memory_evidence_by_valid_time"),
             models.Index(fields=["tenant", "source_kind", "source_id"], name="memory_evidence_by_source"),
         ]
@@ -431,7 +439,7 @@ class Ruling(TenantModel):
 
         db_table = "rulings"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "memory", "sequence"], name="rulings_of_a_memory_have_one_order")
         ]
 
@@ -460,7 +468,7 @@ class ConflictSet(TenantModel):
 
         db_table = "conflict_sets"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "memory"],
                 condition=Q(state="open"),
@@ -492,10 +500,8 @@ class ConflictMember(TenantModel):
 
         db_table = "conflict_members"
         default_permissions = ()
-        constraints: Constraints = [
-            models.UniqueConstraint(
-                fields=["tenant", "conflict_set", "source"], name="conflict_members_join_once"
-            )
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "conflict_set", "source"], name="conflict_members_join_once")
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memoryhub.kernel.lineage import group_lineages
 from memoryhub.kernel.values import Facet
 from memoryhub.lib.canonical import canonical_json
-from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.lib.db import fetch_json, naming_errors
 from memoryhub.lib.hashing import sha256_hex
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.loading import read_instant
@@ -17,7 +17,7 @@ from memoryhub.memory.records import Committed
 from memoryhub.types.enums import CandidateStatus, Cardinality, ConflictState, MergeAction, ReviewKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from memoryhub.memory.records import CandidateRecord, MemoryState
@@ -43,7 +43,7 @@ def _iso(instant: datetime | None) -> str | None:
     return None if instant is None else instant.isoformat()
 
 
-def commit_decision(  # noqa: PLR0913  what is decided, by whom, from what, and what comes with it
+def commit_decision(
     *,
     tenant_id: str,
     candidate: CandidateRecord,
@@ -55,17 +55,17 @@ def commit_decision(  # noqa: PLR0913  what is decided, by whom, from what, and 
     right: str,
     decider_id: str | None = None,
     event: Mapping[str, Any] | None = None,
-    evidence: list[Mapping[str, Any]] | None = None,
+    evidence: Sequence[Mapping[str, Any]] = (),
     new_candidate: Mapping[str, Any] | None = None,
     ruled: Ruled | None = None,
     settles_candidate: bool = True,
 ) -> Committed:
     """Commit one decision through `commit_decision_v1`: one round trip, under the scope's guard.
 
-    `principal_id` and `right` are authorised again inside the commit; an empty right asks for none. `settles_candidate` False
-    leaves the candidate as it is: a memory is folded again because a source went. `decider_id` is None when a policy
-    decided. Rows written: decision, head, parts, claims, ruling, conflict set, review item, outbox; with an
-    explicit write also the event, its evidence and the candidate.
+    `principal_id` and `right` are authorised again inside the commit; an empty right asks for none.
+    `settles_candidate` False leaves the candidate as it is: a memory is folded again because a source went.
+    `decider_id` is None when a policy decided. Rows written: decision, head, parts, claims, ruling, conflict set,
+    review item, outbox; with an explicit write also the event, its evidence and the candidate.
 
     Raises:
         EventReceivedMeanwhile: another request received the same event; look for the replay.
@@ -77,7 +77,7 @@ def commit_decision(  # noqa: PLR0913  what is decided, by whom, from what, and 
         "epoch": epoch,
         "principal": principal_id,
         "decider": decider_id,
-        "evidence": [*(evidence or [])],
+        "evidence": [*evidence],
     }
     if right:
         payload["right"] = right
@@ -92,12 +92,11 @@ def commit_decision(  # noqa: PLR0913  what is decided, by whom, from what, and 
     if not settles_candidate:
         del payload["status"]
     with naming_errors():
-        rows = fetch_all(sql="SELECT commit_decision_v1(%s::jsonb)", params=[json.dumps(payload)])
-    return _read_answer(rows[0][0])
+        answer = fetch_json(sql="SELECT commit_decision_v1(%s::jsonb)", params=[json.dumps(payload)])
+    return _read_answer(answer)
 
 
-def _read_answer(raw: Any) -> Committed:
-    answer: dict[str, Any] = json.loads(raw) if isinstance(raw, str) else raw
+def _read_answer(answer: dict[str, Any]) -> Committed:
     return Committed(
         outcome=answer["outcome"],
         memory_id=answer.get("memory"),
@@ -226,7 +225,9 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
 
 
 def _describe_belief(belief: Belief | None, conflict: OpenConflict | None) -> dict[str, Any]:
-    assert belief is not None, "a change of a head carries the belief it leads to"
+    if belief is None:
+        message = "a change of a head carries the belief it leads to"
+        raise ValueError(message)
     return {
         "has_open_conflict": conflict is not None,
         "modality": str(belief.modality),

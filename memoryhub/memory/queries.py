@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.queries import ScopeNotFound, access_scope_by_id
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.memory.exceptions import MemoryNotFound
 
 if TYPE_CHECKING:
@@ -155,10 +154,6 @@ class ConflictingClaim:
     is_standing: bool
 
 
-def _json(raw: Any) -> Any:
-    return json.loads(raw) if isinstance(raw, str) else raw
-
-
 def access_memory(*, caller: Caller, memory_id: str, right: str = VIEW) -> MemoryRecord:
     """Return a memory if the caller holds the right on its scope: the only way from an outside id to a memory.
 
@@ -166,38 +161,40 @@ def access_memory(*, caller: Caller, memory_id: str, right: str = VIEW) -> Memor
         MemoryNotFound: unknown, of another tenant, or in a scope the caller may not know of.
         ScopeForbidden: the caller may know of the scope but lacks the right.
     """
-    rows = fetch_all(
+    rows = fetch_records(
         sql="""
-            SELECT head.id::text, head.scope_id::text, scope.kind, scope.key, subject.label, head.memory_type,
-                head.fact_key, head.conditions, head.version, head.has_open_conflict, (
+            SELECT head.id::text, %(slug)s AS tenant_slug, head.scope_id::text, scope.kind AS scope_kind,
+                scope.key AS scope_key, subject.label AS subject, head.memory_type, head.fact_key, head.conditions,
+                head.version, head.has_open_conflict, (
                     SELECT id::text FROM conflict_sets
-                    WHERE tenant_id = head.tenant_id AND memory_id = head.id AND state = 'open'),
+                    WHERE tenant_id = head.tenant_id AND memory_id = head.id AND state = 'open') AS conflict_id,
                 head.modality, head.confidence, head.support, head.opposition, head.independent_evidence_count,
                 head.derived_at, head.authority, head.deletion_epoch, head.last_recorded_at, head.created_at
             FROM memory_heads head
             JOIN scopes scope ON scope.tenant_id = head.tenant_id AND scope.id = head.scope_id
             JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
-            WHERE head.tenant_id = %s AND head.id = %s
+            WHERE head.tenant_id = %(tenant)s AND head.id = %(memory)s
         """,
-        params=[caller.tenant_id, memory_id],
+        params={"tenant": caller.tenant_id, "memory": memory_id, "slug": caller.tenant_slug},
     )
     if not rows:
         raise MemoryNotFound
-    row = rows[0]
+    memory = MemoryRecord(**rows[0])
     try:
-        access_scope_by_id(caller=caller, right=right, scope_id=row[1])
+        access_scope_by_id(caller=caller, right=right, scope_id=memory.scope_id)
     except ScopeNotFound:
         raise MemoryNotFound from None
-    return MemoryRecord(row[0], caller.tenant_slug, *row[1:7], _json(row[7]), *row[8:])
+    return memory
 
 
 _PARTS = """
     SELECT held.id::text, held.version, held.part, held.schema_version, held.content, held.value, held.is_absent,
         held.epistemic_status, held.state, held.supersedes::text, held.superseded_by::text, held.author_id::text,
-        coalesce(nullif(author.display_name, ''), author.username), held.opener, held.source_event_ids::text[],
-        held.evidence_refs, held.independent_evidence_count, held.validation_method, held.reviewed_by_id::text,
+        coalesce(nullif(author.display_name, ''), author.username) AS author_name, held.opener,
+        held.source_event_ids::text[], held.evidence_refs, held.independent_evidence_count,
+        held.validation_method, held.reviewed_by_id::text AS reviewed_by,
         held.validated_at, held.occurred_at, held.ingested_at, held.valid_from, held.valid_to, held.recorded_from,
-        held.recorded_to, held.review_after, held.retention_class, policy.key, held.deletion_epoch,
+        held.recorded_to, held.review_after, held.retention_class, policy.key AS access_policy_id, held.deletion_epoch,
         held.authority_revision, held.content_hash, held.candidate_id::text, held.decision_id::text
     FROM memory_versions held
     JOIN principals author ON author.id = held.author_id
@@ -207,17 +204,15 @@ _PARTS = """
 _READABLE = " AND held.state IN ('active', 'superseded', 'needs_review')"
 
 
-def _read_part(row: tuple[Any, ...]) -> PartRecord:
-    fields = list(row)
-    fields[5] = _json(fields[5])
-    fields[14] = tuple(fields[14])
-    fields[15] = tuple(fields[15])
-    return PartRecord(*fields)
+def _read_part(row: dict[str, Any]) -> PartRecord:
+    row["source_event_ids"] = tuple(row["source_event_ids"])
+    row["evidence_refs"] = tuple(row["evidence_refs"])
+    return PartRecord(**row)
 
 
 def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRecord]:
     """Return every part a memory ever had, oldest version first; revoked and erased ones without their words."""
-    rows = fetch_all(
+    rows = fetch_records(
         sql=_PARTS + " ORDER BY held.version, held.part", params={"tenant": tenant_id, "memory": memory_id}
     )
     return [
@@ -230,7 +225,7 @@ def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRecord]:
 
 def find_part(*, tenant_id: str, memory_id: str, as_of: AsOf) -> PartRecord | None:
     """Return the part that was held at one instant for another, or None; half-open on both clocks."""
-    rows = fetch_all(
+    rows = fetch_records(
         sql=_PARTS
         + _READABLE
         + """
@@ -250,13 +245,14 @@ def find_part(*, tenant_id: str, memory_id: str, as_of: AsOf) -> PartRecord | No
 
 def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
     """Return every decision on a memory, oldest first."""
-    rows = fetch_all(
+    rows = fetch_records(
         sql="""
             SELECT decision.id::text, decision.action, decision.reason, decision.requires_person,
                 decision.policy_version, decision.decider_id::text,
-                coalesce(nullif(decider.display_name, ''), decider.username), decision.expected_version,
-                decision.resulting_version, decision.recorded_at, decision.candidate_id::text, candidate.value,
-                candidate.content, coalesce(nullif(author.display_name, ''), author.username)
+                coalesce(nullif(decider.display_name, ''), decider.username) AS decider_name,
+                decision.expected_version, decision.resulting_version, decision.recorded_at,
+                decision.candidate_id::text, candidate.value, coalesce(candidate.content, '') AS content,
+                coalesce(nullif(author.display_name, ''), author.username) AS author_name
             FROM merge_decisions decision
             LEFT JOIN memory_candidates candidate
                 ON candidate.tenant_id = decision.tenant_id AND candidate.id = decision.candidate_id
@@ -267,7 +263,7 @@ def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
         """,
         params=[tenant_id, memory_id],
     )
-    return [DecisionRecord(*row[:11], _json(row[11]), row[12] or "", row[13]) for row in rows]
+    return [DecisionRecord(**row) for row in rows]
 
 
 def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = True) -> list[EvidenceRecord]:
@@ -275,14 +271,15 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
 
     A quote is given only while it is available; its digest tells whether it still says what was recorded.
     """
-    rows = fetch_all(
+    rows = fetch_records(
         sql="""
             SELECT item.id::text, item.evidence_key, item.kind, body.quote, item.span_start, item.span_end,
-                item.digest, encode(body.salt, 'hex'), item.availability, item.observed_at, item.recorded_at,
+                item.digest, encode(body.salt, 'hex') AS salt, item.availability, item.observed_at, item.recorded_at,
                 event.source_type, event.trust, claim.author_id::text,
-                coalesce(nullif(author.display_name, ''), author.username),
+                coalesce(nullif(author.display_name, ''), author.username) AS author_name,
                 ARRAY(SELECT root.root::text FROM evidence_roots root
-                      WHERE root.tenant_id = item.tenant_id AND root.evidence_id = item.id ORDER BY root.root),
+                      WHERE root.tenant_id = item.tenant_id AND root.evidence_id = item.id
+                      ORDER BY root.root) AS roots,
                 claim.stance, candidate.value, claim.value_digest, claim.valid_from, claim.valid_to, claim.weight,
                 claim.superseded_at, claim.candidate_id::text, item.event_id::text
             FROM memory_evidence claim
@@ -301,38 +298,14 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
     )
     records = []
     for row in rows:
-        quote = row[3] if may_read_quotes and row[8] == "available" else None
-        matches = None
-        if quote is not None and row[7] is not None:
-            matches = caller.digest(quote, salt=bytes.fromhex(row[7])) == row[6]
-        records.append(
-            EvidenceRecord(
-                id=row[0],
-                evidence_key=row[1],
-                kind=row[2],
-                quote=quote,
-                span_start=row[4],
-                span_end=row[5],
-                digest_matches=matches,
-                availability=row[8],
-                observed_at=row[9],
-                recorded_at=row[10],
-                source_type=row[11],
-                trust=row[12],
-                author_id=row[13],
-                author_name=row[14],
-                roots=tuple(row[15]),
-                stance=row[16],
-                value=_json(row[17]),
-                value_digest=row[18],
-                valid_from=row[19],
-                valid_to=row[20],
-                weight=row[21],
-                superseded_at=row[22],
-                candidate_id=row[23],
-                event_id=row[24],
-            )
-        )
+        salt, digest = row.pop("salt"), row.pop("digest")
+        row["roots"] = tuple(row["roots"])
+        row["digest_matches"] = None
+        if not may_read_quotes or row["availability"] != "available":
+            row["quote"] = None
+        elif row["quote"] is not None and salt is not None:
+            row["digest_matches"] = caller.digest(row["quote"], salt=bytes.fromhex(salt)) == digest
+        records.append(EvidenceRecord(**row))
     return _number_lineages(records)
 
 
@@ -355,11 +328,11 @@ def _number_lineages(records: list[EvidenceRecord]) -> list[EvidenceRecord]:
 
 def list_conflicting_claims(*, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, list[ConflictingClaim]]:
     """Return for each memory with an open conflict every claim in it, the standing one first."""
-    rows = fetch_all(
+    rows = fetch_records(
         sql="""
             SELECT held.memory_id::text, member.candidate_id::text, candidate.value, candidate.content,
-                coalesce(nullif(author.display_name, ''), author.username), candidate.valid_from, candidate.valid_to,
-                member.is_standing
+                coalesce(nullif(author.display_name, ''), author.username) AS author_name, candidate.valid_from,
+                candidate.valid_to, member.is_standing
             FROM conflict_sets held
             JOIN conflict_members member ON member.tenant_id = held.tenant_id AND member.conflict_set_id = held.id
                 AND member.left_at IS NULL
@@ -373,7 +346,7 @@ def list_conflicting_claims(*, tenant_id: str, memory_ids: Sequence[str]) -> dic
     )
     claims: dict[str, list[ConflictingClaim]] = {}
     for row in rows:
-        claims.setdefault(row[0], []).append(ConflictingClaim(row[1], _json(row[2]), *row[3:]))
+        claims.setdefault(row.pop("memory_id"), []).append(ConflictingClaim(**row))
     return claims
 
 
@@ -426,12 +399,12 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
     )
     states = dict(jobs)
     state = next((name for job, name in _STATE_OF_JOBS if job in states), "succeeded")
-    candidates = fetch_all(
+    candidates = fetch_records(
         sql="""
             SELECT candidate.id::text, candidate.status, candidate.reason, (
                     SELECT action FROM merge_decisions decision
                     WHERE decision.tenant_id = candidate.tenant_id AND decision.candidate_id = candidate.id
-                    ORDER BY decision.recorded_at, decision.id LIMIT 1),
+                    ORDER BY decision.recorded_at, decision.id LIMIT 1) AS action,
                 candidate.memory_id::text, candidate.fact_key, candidate.decided_at
             FROM memory_candidates candidate
             WHERE candidate.tenant_id = %s AND candidate.source_event_id = %s ORDER BY candidate.id
@@ -443,5 +416,5 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
         scope_id=scope_id,
         state=state,
         failure=states.get("dead", ""),
-        candidates=tuple(CandidateStatusRecord(*row) for row in candidates),
+        candidates=tuple(CandidateStatusRecord(**row) for row in candidates),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import JobState
 
 
@@ -30,10 +32,8 @@ class OutboxRow(TenantModel):
 
         db_table = "outbox"
         default_permissions = ()
-        indexes: Indexes = [
-            models.Index(
-                fields=["next_attempt_at"], condition=Q(delivered_at__isnull=True), name="outbox_waiting"
-            )
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["next_attempt_at"], condition=Q(delivered_at__isnull=True), name="outbox_waiting")
         ]
 
     def __str__(self) -> str:
@@ -68,14 +68,14 @@ class ProcessingJob(TenantModel):
 
         db_table = "processing_jobs"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "kind", "target_id", "extractor_version", "policy_version", "deletion_epoch"],
                 name="processing_jobs_are_done_once",
             ),
             enum_check(field="state", enum=JobState, name="processing_jobs_state_is_known"),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(
                 fields=["next_attempt_at"],
                 condition=Q(state__in=["queued", "retrying", "running"]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import UsageOutcome
 
 
@@ -29,10 +31,10 @@ class SearchDocument(TenantModel):
 
         db_table = "search_documents"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "memory"], name="search_documents_one_a_memory")
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             GinIndex(fields=["terms"], name="search_documents_by_terms"),
             models.Index(fields=["tenant", "scope"], name="search_documents_by_scope"),
         ]
@@ -65,7 +67,7 @@ class RetrievalRun(TenantModel):
 
         db_table = "retrieval_runs"
         default_permissions = ()
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(F("tenant"), F("principal"), F("at").desc(), name="retrieval_runs_newest"),
             models.Index(fields=["tenant", "session_key"], name="retrieval_runs_by_session"),
         ]
@@ -95,13 +97,15 @@ class RetrievalItem(TenantModel):
 
         db_table = "retrieval_items"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "run", "memory", "outcome"], name="retrieval_items_say_each_outcome_once"
             ),
             enum_check(field="outcome", enum=UsageOutcome, name="retrieval_items_outcome_is_known"),
         ]
-        indexes: Indexes = [models.Index(fields=["tenant", "memory", "at"], name="retrieval_items_by_memory")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "memory", "at"], name="retrieval_items_by_memory")
+        ]
 
     def __str__(self) -> str:
         """Return the outcome."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.lib.canonical import canonical_json
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.lib.ids import new_id
 from memoryhub.retrieval.terms import write_vector
 
@@ -20,7 +20,7 @@ _DOCUMENT = """
         coalesce((SELECT jsonb_agg(jsonb_build_array(held.content, held.value, held.recorded_to IS NULL))
                   FROM memory_versions held
                   WHERE held.tenant_id = head.tenant_id AND held.memory_id = head.id AND NOT held.is_absent
-                    AND held.state IN ('active', 'superseded')), '[]')
+                    AND held.state IN ('active', 'superseded')), '[]') AS parts
     FROM memory_heads head
     JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
     WHERE head.tenant_id = %(tenant)s AND head.id = %(memory)s
@@ -40,19 +40,20 @@ def index_memory(*, tenant_id: str, memory_id: str, now: datetime) -> bool:
         """,
         params=[tenant_id, memory_id],
     )
-    rows = fetch_all(sql=_DOCUMENT, params={"tenant": tenant_id, "memory": memory_id})
+    rows = fetch_records(sql=_DOCUMENT, params={"tenant": tenant_id, "memory": memory_id})
     if not rows:
         return False
-    scope_id, version, label, fact_key, conditions, raw_parts = rows[0]
-    parts = json.loads(raw_parts) if isinstance(raw_parts, str) else raw_parts
-    if not parts:
+    head = rows[0]
+    if not head["parts"]:
         fetch_all(
             sql="DELETE FROM search_documents WHERE tenant_id = %s AND memory_id = %s", params=[tenant_id, memory_id]
         )
         return False
-    known = json.loads(conditions) if isinstance(conditions, str) else conditions
-    fields = [("A", f"{label} {fact_key}"), ("B", " ".join(f"{name} {value}" for name, value in known.items()))]
-    for content, value, is_current in parts:
+    fields = [
+        ("A", f"{head['label']} {head['fact_key']}"),
+        ("B", " ".join(f"{name} {value}" for name, value in head["conditions"].items())),
+    ]
+    for content, value, is_current in head["parts"]:
         fields += [("B" if is_current else "D", _words(value)), ("C" if is_current else "D", content)]
     fetch_all(
         sql="""
@@ -62,7 +63,15 @@ def index_memory(*, tenant_id: str, memory_id: str, now: datetime) -> bool:
                 applied_version = excluded.applied_version, terms = excluded.terms, updated_at = excluded.updated_at
             WHERE search_documents.applied_version <= excluded.applied_version
         """,
-        params=[new_id(), tenant_id, memory_id, scope_id, version, write_vector(fields=fields), now],
+        params=[
+            new_id(),
+            tenant_id,
+            memory_id,
+            head["scope_id"],
+            head["version"],
+            write_vector(fields=fields),
+            now,
+        ],
     )
     return True
 
@@ -83,7 +92,7 @@ class RunItem:
     reason: str
 
 
-def record_run(  # noqa: PLR0913  each is a column
+def record_run(
     *,
     tenant_id: str,
     principal_id: str,

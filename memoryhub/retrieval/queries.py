@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_records
 from memoryhub.retrieval.terms import write_query
 
 if TYPE_CHECKING:
@@ -47,10 +46,12 @@ class FoundMemory:
 
 
 _FOUND = """
-    SELECT head.id::text, held.version, held.part, head.scope_id::text, scope.kind, scope.key, subject.label,
-        head.memory_type, head.fact_key, head.conditions, held.content, held.value, held.epistemic_status,
+    SELECT head.id::text AS memory_id, held.version, held.part, head.scope_id::text, scope.kind AS scope_kind,
+        scope.key AS scope_key, subject.label AS subject, head.memory_type, head.fact_key, head.conditions,
+        held.content, held.value, held.epistemic_status,
         head.modality, head.confidence, held.independent_evidence_count, held.valid_from, held.valid_to,
-        held.recorded_from, held.recorded_to, held.occurred_at, head.version, head.has_open_conflict, found.relevance
+        held.recorded_from, held.recorded_to, held.occurred_at, head.version AS head_version,
+        head.has_open_conflict, found.relevance
     FROM search_memories_v1(%(tenant)s, %(scopes)s::uuid[], %(query)s, %(valid)s, %(recorded)s, %(limit)s) found
     JOIN memory_heads head ON head.tenant_id = %(tenant)s AND head.id = found.memory
     JOIN memory_versions held ON held.tenant_id = %(tenant)s AND held.id = found.version_row
@@ -71,7 +72,7 @@ def search_memories(
     query = write_query(text=text)
     if not query or not scope_ids:
         return []
-    rows = fetch_all(
+    rows = fetch_records(
         sql=_FOUND,
         params={
             "tenant": tenant_id,
@@ -82,14 +83,4 @@ def search_memories(
             "limit": limit,
         },
     )
-    found = []
-    for row in rows:
-        fields = list(row)
-        fields[9] = _json(fields[9])
-        fields[11] = _json(fields[11])
-        found.append(FoundMemory(*fields))
-    return found
-
-
-def _json(raw: Any) -> Any:
-    return json.loads(raw) if isinstance(raw, str) else raw
+    return [FoundMemory(**row) for row in rows]

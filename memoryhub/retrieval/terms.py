@@ -19,7 +19,11 @@ _PIECE = re.compile(r"[._'-]")
 _LONGEST_TERM = 200
 MOST_TERMS = 2000
 MOST_QUERY_TERMS = 64
-_STOP = frozenset("a an and are as at be by for from how in is it of on or that the to was what when which with".split())
+_MOST_PLACES = 4
+_PAIR = 2
+_STOP = frozenset(
+    re.split(" ", "a an and are as at be by for from how in is it of on or that the to was what when which with")
+)
 
 
 def list_terms(text: str) -> list[str]:
@@ -46,7 +50,7 @@ def write_vector(*, fields: Iterable[tuple[str, str]]) -> str:
         for term in list_terms(text):
             position = min(position + 1, 16383)
             held = places.setdefault(term, [])
-            if len(held) < 4:
+            if len(held) < _MOST_PLACES:
                 held.append(f"{position}{weight}")
             if len(places) >= MOST_TERMS:
                 break
@@ -60,7 +64,7 @@ def write_query(*, text: str) -> str:
     where there is nothing else.
     """
     terms = list(dict.fromkeys(list_terms(text)))
-    has_pair = any(len(term) == 2 and _HAN.match(term) for term in terms)
+    has_pair = any(len(term) == _PAIR and _HAN.match(term) for term in terms)
     if has_pair:
         terms = [term for term in terms if not (len(term) == 1 and _HAN.match(term))]
     telling = [term for term in terms if term not in _STOP] or terms

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import F, Q
 
-from memoryhub.lib.fields import Constraints, Indexes, TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import ReviewKind, ReviewState
 
 
@@ -41,7 +43,7 @@ class ReviewItem(TenantModel):
 
         db_table = "review_items"
         default_permissions = ()
-        constraints: Constraints = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["tenant", "object_id"],
                 condition=Q(state="open"),
@@ -50,7 +52,7 @@ class ReviewItem(TenantModel):
             enum_check(field="kind", enum=ReviewKind, name="review_items_kind_is_known"),
             enum_check(field="state", enum=ReviewState, name="review_items_state_is_known"),
         ]
-        indexes: Indexes = [
+        indexes: ClassVar[list[models.Index]] = [
             models.Index(
                 fields=["tenant", "kind", "scope", "opened_at", "id"],
                 condition=Q(state="open"),
@@ -81,7 +83,9 @@ class ReviewComment(TenantModel):
 
         db_table = "review_comments"
         default_permissions = ()
-        indexes: Indexes = [models.Index(fields=["tenant", "item", "created_at"], name="review_comments_by_item")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "item", "created_at"], name="review_comments_by_item")
+        ]
 
     def __str__(self) -> str:
         """Return the id of the item."""

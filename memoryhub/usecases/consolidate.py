@@ -27,7 +27,7 @@ from memoryhub.types.enums import (
 from memoryhub.types.temporal import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from memoryhub.memory.records import CandidateRecord, Committed, MemoryState
@@ -76,7 +76,7 @@ def consolidate_candidate(
         )
 
 
-def settle_candidate(  # noqa: PLR0913  what is decided, by which rules, and what comes with it
+def settle_candidate(
     *,
     tenant_id: str,
     candidate: CandidateRecord,
@@ -84,7 +84,7 @@ def settle_candidate(  # noqa: PLR0913  what is decided, by which rules, and wha
     policy: MergePolicy,
     requeues: bool,
     event: Mapping[str, Any] | None = None,
-    evidence: list[Mapping[str, Any]] | None = None,
+    evidence: Sequence[Mapping[str, Any]] = (),
     new_candidate: Mapping[str, Any] | None = None,
 ) -> Consolidated:
     """Decide and commit inside an open transaction, again for every other writer that was faster.
@@ -145,7 +145,7 @@ def right_to_propose(*, candidate: CandidateRecord) -> str:
     return PROPOSE if candidate.extractor == "caller" else INGEST
 
 
-def decide_on(  # noqa: PLR0913  each is one of the decision's facts
+def decide_on(
     *,
     tenant_id: str,
     candidate: CandidateRecord,
@@ -230,14 +230,10 @@ def describe_claim(*, candidate: CandidateRecord) -> Claim:
 
 def _requeue(*, tenant_id: str, candidate: CandidateRecord, epoch: int, now: datetime) -> None:
     """Put the work in the queue again under the epoch that stands now."""
-    fetch_all(
-        sql="SELECT requeue_candidate_v1(%s, %s, %s, %s)", params=[tenant_id, candidate.id, epoch, now]
-    )
+    fetch_all(sql="SELECT requeue_candidate_v1(%s, %s, %s, %s)", params=[tenant_id, candidate.id, epoch, now])
 
 
-def _tell(
-    *, candidate: CandidateRecord, decision: Decision, committed: Committed, state: MemoryState
-) -> Consolidated:
+def _tell(*, candidate: CandidateRecord, decision: Decision, committed: Committed, state: MemoryState) -> Consolidated:
     touched = not decision.requires_person and decision.action is not MergeAction.REJECT
     status = name_status(decision)
     return Consolidated(

@@ -199,9 +199,7 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
         "source_seq": event.source_seq,
         "ingested_at": now.isoformat(),
         "content_ref": event.content_ref,
-        "content_digest": digest_event(
-            caller=caller, event=event, actor_id=actor.id, payload=payload, salt=salt
-        ),
+        "content_digest": digest_event(caller=caller, event=event, actor_id=actor.id, payload=payload, salt=salt),
         "redactions": [redaction.as_json() for redaction in redactions],
         "retention_class": scope.retention_class,
         "payload": payload,

@@ -6,16 +6,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.access.operations import find_or_create_subject
+from memoryhub.access.callers import Actor
 from memoryhub.access.models import EntityType
+from memoryhub.access.operations import find_or_create_subject
+from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
-from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.lib.db import fetch_all, fetch_json, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.memory.records import CandidateRecord
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.access.tenancy import tenant_context
 from memoryhub.types.entity import parse_subject_key
 from memoryhub.types.enums import (
     CandidateKind,
@@ -25,7 +26,7 @@ from memoryhub.types.enums import (
     Stance,
     Trust,
 )
-from memoryhub.usecases.ingest import Actor, Desk
+from memoryhub.usecases.ingest import Desk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -272,7 +273,7 @@ def draft_candidate(
 
 def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed:
     """Append the drafted candidate, its evidence and the job that decides on it, under the scope's guard."""
-    rows = fetch_all(
+    found = fetch_json(
         sql="SELECT propose_candidate_v1(%s::jsonb, %s::jsonb, %s)",
         params=[
             json.dumps(describe_candidate(tenant_id=caller.tenant_id, candidate=draft.candidate)),
@@ -280,8 +281,6 @@ def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed
             now,
         ],
     )
-    answer = rows[0][0]
-    found = json.loads(answer) if isinstance(answer, str) else answer
     return Proposed(candidate_id=found["candidate"], status=found["status"], is_replay=not found["new"])
 
 
@@ -307,7 +306,7 @@ def check_schema(*, value: Any, schema: dict[str, Any]) -> None:
     Raises:
         ValueRefused: it does not fit; the message says where, without the value.
     """
-    from jsonschema import Draft202012Validator  # noqa: PLC0415  a slow import that most calls never need
+    from jsonschema import Draft202012Validator
 
     error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
     if error is not None:
@@ -332,9 +331,7 @@ def _find_subject(*, caller: Caller, key: str, now: datetime) -> str:
     return str(subject.pk)
 
 
-def _quote(
-    *, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tuple[int, int] | None
-) -> dict[str, Any]:
+def _quote(*, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tuple[int, int] | None) -> dict[str, Any]:
     text = source.text
     if span is not None and (text is None or not 0 <= span[0] < span[1] <= len(text)):
         raise EvidenceNotQuoted
@@ -358,4 +355,3 @@ def _quote(
         "salt": salt.hex(),
         "roots": [source.root],
     }
-

@@ -55,7 +55,9 @@ def fold_again(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePo
     new = fold_state(state=state, policy=rules)
     difference = compare_timelines(old=Timeline(parts=tuple(stored.part for stored in state.parts)), new=new)
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=next(iter(state.candidates.values())))
-    assert candidate is not None, "a claim has the candidate it came from"
+    if candidate is None:
+        message = "a claim has the candidate it came from"
+        raise LookupError(message)
     decision = Decision(
         action=MergeAction.SUPERSEDE if difference.close else MergeAction.ATTACH_EVIDENCE,
         reason="source_revoked",

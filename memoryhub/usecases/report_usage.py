@@ -78,9 +78,7 @@ def report_usage(
     return UsageReported(injected=counts[0], adopted=counts[1])
 
 
-def _record(
-    caller: Caller, run_id: str, outcome: UsageOutcome, items: list[tuple[Used, int]], now: datetime
-) -> int:
+def _record(caller: Caller, run_id: str, outcome: UsageOutcome, items: list[tuple[Used, int]], now: datetime) -> int:
     if not items:
         return 0
     rows = fetch_all(

@@ -154,7 +154,7 @@ def resolve_review(
     """
     with naming_errors(), tenant_context(caller.tenant_id):
         item = _load_item(caller=caller, item_id=resolution.item_id)
-        scope = access_scope_by_id(caller=caller, right=_right_for(item, caller), scope_id=item.scope_id)
+        scope = access_scope_by_id(caller=caller, right=_right_for(item), scope_id=item.scope_id)
         if item.state != "open":
             raise _decided_by_other(caller, item.decided_by, item.decided_at, item.outcome, resolution.note)
         candidate = load_candidate(tenant_id=caller.tenant_id, candidate_id=item.candidate_id)
@@ -167,7 +167,7 @@ def resolve_review(
             principal_id=caller.principal_id,
             epoch=candidate.deletion_epoch,
             now=now,
-            right=_right_for(item, caller),
+            right=_right_for(item),
             whole=True,
         )
         if state.barrier is not None:
@@ -176,7 +176,15 @@ def resolve_review(
             raise EvidenceGone
         if state.version != resolution.expected_version:
             raise ItemStale(expected=resolution.expected_version, current=state.version, note=resolution.note)
-        resolved = _commit(caller, item, candidate, state, resolution, now, policy or MergePolicy())
+        resolved = _commit(
+            caller=caller,
+            item=item,
+            candidate=candidate,
+            state=state,
+            resolution=resolution,
+            now=now,
+            policy=policy or MergePolicy(),
+        )
         record_audit(
             caller=caller,
             action="review_item.decided",
@@ -188,7 +196,7 @@ def resolve_review(
         return resolved
 
 
-def _right_for(item: _Item, caller: Caller) -> str:
+def _right_for(item: _Item) -> str:
     """Return the right a decision needs; a confirmation is the owner's, who need be no reviewer."""
     return REVIEW if item.kind is not ReviewKind.CONFIRMATION else "view_memory"
 
@@ -237,7 +245,8 @@ def _check_ruling(
         raise DateRefused
 
 
-def _commit(  # noqa: PLR0913  the parts of one ruling
+def _commit(
+    *,
     caller: Caller,
     item: _Item,
     candidate: CandidateRecord,
@@ -269,7 +278,7 @@ def _commit(  # noqa: PLR0913  the parts of one ruling
         epoch=state.epoch,
         now=now,
         principal_id=caller.principal_id,
-        right=_right_for(item, caller),
+        right=_right_for(item),
         decider_id=caller.principal_id,
         ruled=Ruled(
             ruling=ruling, evidence=evidence, item_id=item.id, outcome=str(resolution.verb), note=resolution.note
@@ -290,9 +299,7 @@ def _commit(  # noqa: PLR0913  the parts of one ruling
             caller, committed.decided_by, committed.decided_at, committed.outcome_of, resolution.note
         )
     if committed.outcome == "stale_head":
-        raise ItemStale(
-            expected=resolution.expected_version, current=committed.version or 0, note=resolution.note
-        )
+        raise ItemStale(expected=resolution.expected_version, current=committed.version or 0, note=resolution.note)
     if committed.outcome in ("barred", "epoch_moved"):
         raise ErasureStarted
     raise ScopeForbidden(REVIEW)

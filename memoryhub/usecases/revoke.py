@@ -24,7 +24,7 @@ class TargetMissing(Exception):
     """Say that a revocation names nothing; an empty target never means everything."""
 
 
-def revoke(  # noqa: PLR0913  each is a fact of the barrier
+def revoke(
     *,
     caller: Caller,
     scope: tuple[str, str],

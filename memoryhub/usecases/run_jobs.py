@@ -47,7 +47,7 @@ def run_job(*, claimed: Claimed, now: datetime) -> str:
             return state
     except StoreFailure:
         raise
-    except Exception as error:  # noqa: BLE001  any failure of one job is recorded and retried, never lost
+    except Exception as error:
         if job is None:
             raise
         log.warning("job failed", job=job.id, kind=job.kind, error=type(error).__name__)
@@ -57,17 +57,12 @@ def run_job(*, claimed: Claimed, now: datetime) -> str:
 
 def _do(*, tenant_id: str, job: Job, now: datetime) -> tuple[str, str]:
     if job.kind == "extract":
-        extract_event(
-            tenant_id=tenant_id, event_id=job.target_id, extractor_version=job.extractor_version, now=now
-        )
+        extract_event(tenant_id=tenant_id, event_id=job.target_id, extractor_version=job.extractor_version, now=now)
         return "succeeded", ""
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=job.target_id)
     if candidate is None or candidate.status != "pending" or candidate.memory_id is not None:
         return "succeeded", "was_decided"
     if candidate.deletion_epoch != job.deletion_epoch:
         return "cancelled", "epoch_moved"
-    result = settle_candidate(
-        tenant_id=tenant_id, candidate=candidate, now=now, policy=MergePolicy(), requeues=True
-    )
+    result = settle_candidate(tenant_id=tenant_id, candidate=candidate, now=now, policy=MergePolicy(), requeues=True)
     return ("cancelled", "epoch_moved") if result.outcome == "requeued" else ("succeeded", "")
-
