@@ -10,7 +10,7 @@ SHELL := /bin/sh
 export LC_ALL := C.UTF-8
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTEST_ADDOPTS DJANGO_SETTINGS_MODULE VIRTUAL_ENV
 
-PORT ?= 8000
+PORT ?= $(or $(MEMORYHUB_PORT),8000)
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 # Checks use servers of their own, never a database that somebody's environment names.
