@@ -19,6 +19,8 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.console.queue_queries import count_open_items
 from memoryhub.lib import clock
 from memoryhub.lib.db import StoreFailure
+from memoryhub.memory.exceptions import MemoryNotFound
+from memoryhub.usecases.review import ItemNotFound
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -57,7 +59,7 @@ def screen(show: "_Screen[_Arguments]") -> "_View[_Arguments]":
         viewer = Viewer(principal=request.user, caller=describe_person(principal=request.user))
         try:
             return show(request, viewer, *args, **kwargs)
-        except ScopeNotFound:
+        except (ScopeNotFound, MemoryNotFound, ItemNotFound):
             return show_missing(request=request, viewer=viewer)
         except ScopeForbidden as refusal:
             return _refuse(

@@ -17,6 +17,8 @@ from django.utils.translation import gettext
 from memoryhub.console.words import format_day, label_ticks
 
 HUES: Final = 6
+# What was revoked, has expired or was erased answers nothing, at no instant.
+READABLE: Final = frozenset({"active", "superseded", "needs_review"})
 _LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 16.0, 26.0, 46.0
 _HEAD = 8.0  # length of the arrow head at an open end
 _MIN_ACROSS, _MIN_UP = 30.0, 24.0
@@ -107,7 +109,7 @@ def find_hues(*, parts: Sequence[Part]) -> dict[tuple[int, int], str]:
 def find_answer(*, parts: Sequence[Part], cross: Cross) -> Part | None:
     """Find the part that answers at a point, None where nothing was held."""
     hits = (part for part in parts if part.holds_at(valid_at=cross.valid_at, recorded_at=cross.recorded_at))
-    return next((part for part in hits if part.state != "erased"), None)
+    return next((part for part in hits if part.state in READABLE), None)
 
 
 def draw_grid(
@@ -232,7 +234,7 @@ def _draw_part(part: Part, frame: _Frame, hue: str, lines: tuple[float, float] |
     else:
         x1 = frame.across.place(moment=part.valid_to)
         outline = f"M{x0:.1f} {y0:.1f}V{y1:.1f}H{x1:.1f}V{y0:.1f}z"
-    if part.state == "erased":
+    if part.state not in READABLE:
         return format_html('<path class="gone" d="{}"/>', outline)
     label = _draw_label(part, (x0, y1, x1 - x0, y0 - y1), lines)
     hit = " is-hit" if is_hit else ""

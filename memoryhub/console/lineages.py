@@ -117,7 +117,7 @@ def _judge_state(claim: ClaimRow, caller: Caller) -> Literal["present", "against
     """Tell present, against, gone and changed apart; a quote is marked only if its digest matches."""
     if claim.availability and claim.availability != Availability.AVAILABLE:
         return "gone"
-    if claim.quote is not None and caller.digest(claim.quote, salt=bytes(claim.salt or b"")) != claim.digest:
+    if claim.quote is not None and caller.digest(claim.quote, salt=bytes.fromhex(claim.salt or "")) != claim.digest:
         return "changed"
     return "against" if claim.stance == Stance.CONTRADICTS else "present"
 

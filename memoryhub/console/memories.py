@@ -8,17 +8,16 @@ from memoryhub.access.queries import list_scopes
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
 from memoryhub.console.lists import make_menu, make_page, read_offset, write_query
-from memoryhub.console.memory import make_key
 from memoryhub.console.memory_queries import (
     PAGE_SIZE,
-    VIEW,
     MemoryFilter,
     count_memories,
     list_memories,
     list_memory_facets,
 )
-from memoryhub.console.shapes import ActiveFilter, Empty
+from memoryhub.console.shapes import ActiveFilter, Empty, Key
 from memoryhub.lib import clock
+from memoryhub.memory.queries import VIEW
 
 
 @screen
@@ -44,15 +43,22 @@ def show_memories(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         context={
             "rows": [
                 {
-                    "row_id": f"memory-{row.head.id}",
-                    "url": reverse("console:memory", args=[row.head.id]),
-                    "key": make_key(head=row.head),
+                    "row_id": f"memory-{row.id}",
+                    "url": reverse("console:memory", args=[row.id]),
+                    "key": Key(
+                        subject=row.subject,
+                        fact_key=row.fact_key,
+                        conditions=row.conditions,
+                        scope_kind=row.scope_kind,
+                        scope_key=row.scope_key,
+                        memory_type=row.memory_type,
+                    ),
                     "has_answer": row.has_answer,
                     "value": words.format_value(value=row.value),
-                    "modality": row.head.modality,
-                    "confidence": row.head.confidence,
-                    "version": row.head.version,
-                    "independent": row.head.independent,
+                    "modality": row.modality,
+                    "confidence": row.confidence,
+                    "version": row.version,
+                    "independent": row.independent,
                     "valid_from": row.valid_from,
                     "valid_to": row.valid_to,
                 }

@@ -11,22 +11,13 @@ from django.utils.translation import gettext
 
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
-from memoryhub.console.grid import Cross, Part, draw_grid, find_answer, find_hues, find_origins
+from memoryhub.console.grid import READABLE, Cross, Part, draw_grid, find_answer, find_hues, find_origins
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims
-from memoryhub.console.memory_queries import (
-    ClaimRow,
-    HeadRow,
-    PartRow,
-    access_memory,
-    find_open_item,
-    list_claims,
-    list_decisions,
-    list_parts,
-)
+from memoryhub.console.memory_queries import ClaimRow, find_open_item, list_claims, list_notes, list_withdrawn
 from memoryhub.console.shapes import GridRow, Key
 from memoryhub.lib import clock
-from memoryhub.types.enums import VersionState
+from memoryhub.memory.queries import MemoryRecord, PartRecord, access_memory, list_decisions, list_parts
 
 
 @screen
@@ -35,13 +26,13 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
     now = clock.now()
     tenant_id = viewer.caller.tenant_id
     head = access_memory(caller=viewer.caller, memory_id=str(memory_id))
-    held = list_parts(tenant_id=tenant_id, memory_id=head.id)
+    held = list_parts(tenant_id=tenant_id, memory_id=head.id)[::-1]
     parts = make_parts(held=held)
     hues = find_hues(parts=parts)
     claims = list_claims(tenant_id=tenant_id, memory_id=head.id)
-    decisions = list_decisions(tenant_id=tenant_id, memory_id=head.id)
     cross, problem = read_cross(request=request, now=now)
     current = find_answer(parts=parts, cross=Cross(valid_at=now, recorded_at=now))
+    current_row = next((row for row in held if current and is_same(row=row, part=current)), None)
     item = find_open_item(tenant_id=tenant_id, memory_id=head.id)
     return render_screen(
         request=request,
@@ -53,10 +44,17 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
             "subject_url": f"{reverse('console:memories')}?q={head.subject}",
             "review_url": reverse("console:review", args=item) if item else "",
             "current": current,
-            "epistemic": next((p.epistemic_status for p in held if current and is_same(row=p, part=current)), ""),
+            "epistemic": current_row.epistemic_status if current_row else "",
             "head": head,
             "items": len(claims),
-            "history": make_steps(decisions=decisions, hues=hues_by_version(parts=parts)),
+            "retention": current_row.retention_class if current_row else "",
+            "history": make_steps(
+                decisions=list_decisions(tenant_id=tenant_id, memory_id=head.id),
+                parts=held,
+                hues=hues_by_version(parts=parts),
+                notes=list_notes(tenant_id=tenant_id, memory_id=head.id),
+                withdrawn=list_withdrawn(tenant_id=tenant_id, memory_id=head.id),
+            ),
             "cross_form": {"valid_at": _echo(request, "valid_at"), "recorded_at": _echo(request, "recorded_at")},
             "cross_error": problem,
             "grid": draw_grid(parts=parts, now=now, cross=cross) if parts else "",
@@ -67,7 +65,7 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
     )
 
 
-def make_key(*, head: HeadRow) -> Key:
+def make_key(*, head: MemoryRecord) -> Key:
     """Name a memory."""
     return Key(
         subject=head.subject,
@@ -79,13 +77,13 @@ def make_key(*, head: HeadRow) -> Key:
     )
 
 
-def make_parts(*, held: Sequence[PartRow]) -> list[Part]:
+def make_parts(*, held: Sequence[PartRecord]) -> list[Part]:
     """Make the shapes of the grid."""
     return [
         Part(
             version=row.version,
             part=row.part,
-            value="" if row.state == VersionState.ERASED else words.format_value(value=row.value),
+            value=words.format_value(value=row.value) if row.state in READABLE else "",
             valid_from=row.valid_from,
             valid_to=row.valid_to,
             recorded_from=row.recorded_from,
@@ -96,7 +94,7 @@ def make_parts(*, held: Sequence[PartRow]) -> list[Part]:
     ]
 
 
-def is_same(*, row: PartRow, part: Part) -> bool:
+def is_same(*, row: PartRecord, part: Part) -> bool:
     """Tell whether a row is what a shape was made from."""
     return (row.version, row.part) == (part.version, part.part)
 
@@ -107,18 +105,18 @@ def hues_by_version(*, parts: Sequence[Part]) -> dict[int, str]:
     return {version: hues[key] for key, version in find_origins(parts=parts).items()}
 
 
-def colours_of(*, held: Sequence[PartRow], hues: dict[tuple[int, int], str]) -> Callable[[ClaimRow], str]:
+def colours_of(*, held: Sequence[PartRecord], hues: dict[tuple[int, int], str]) -> Callable[[ClaimRow], str]:
     """Give a claim the hue of the part it speaks for: the one that says the same over its beginning."""
 
     def hue_of(claim: ClaimRow) -> str:
-        same = [row for row in held if row.value_digest == claim.value_digest]
+        same = [row for row in held if words.is_same_value(one=row.value, other=claim.value)]
         over = [row for row in same if row.valid_from <= claim.valid_from and _ends_after(row, claim.valid_from)]
         return next((hues[row.version, row.part] for row in over or same), "ce")
 
     return hue_of
 
 
-def _ends_after(row: PartRow, moment: datetime) -> bool:
+def _ends_after(row: PartRecord, moment: datetime) -> bool:
     return row.valid_to is None or row.valid_to > moment
 
 

@@ -1,4 +1,4 @@
-"""Read one memory or many: head, parts, claims with their evidence, decisions."""
+"""Read what the memory page and the list of memories show beside the memory's own queries."""
 
 from __future__ import annotations
 
@@ -7,67 +7,22 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.access.callers import Caller
-from memoryhub.access.queries import ScopeNotFound, access_scope_by_id, list_scopes
+from memoryhub.access.queries import list_scopes
 from memoryhub.console.queue_queries import Facet
-from memoryhub.console.rows import read_json, read_row
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
+from memoryhub.memory.queries import VIEW
 
-VIEW = "view_memory"
 PAGE_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRow:
-    """One memory as it stands."""
-
-    id: str
-    scope_id: str
-    scope_kind: str
-    scope_key: str
-    subject: str
-    memory_type: str
-    fact_key: str
-    conditions: dict[str, Any]
-    version: int
-    has_open_conflict: bool
-    modality: str
-    confidence: float
-    support: float
-    opposition: float
-    independent: int
-    authority: str
-    retention_class: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartRow:
-    """One part of one version, held now or once."""
-
-    id: str
-    version: int
-    part: int
-    value: Any
-    value_digest: str | None
-    state: str
-    epistemic_status: str
-    author: str
-    author_rank: int
-    valid_from: datetime
-    valid_to: datetime | None
-    recorded_from: datetime
-    recorded_to: datetime | None
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """One claim of a memory with one piece of its evidence; a claim without evidence has `evidence_id` None."""
+    """One claim of a memory with one piece of its evidence; a claim without evidence has an empty `kind`."""
 
     source: str
     candidate_id: str
     stance: str
     value: Any
-    value_digest: str | None
     weight: float
     roots: list[str]
     author: str
@@ -76,7 +31,6 @@ class ClaimRow:
     valid_from: datetime
     effective: bool
     received_at: datetime
-    evidence_id: str | None
     kind: str
     position: str
     span_start: int | None
@@ -84,76 +38,9 @@ class ClaimRow:
     digest: str
     availability: str
     quote: str | None
-    salt: bytes | None
+    salt: str | None
     is_dismissed: bool
     words: Any
-    is_claim: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionRow:
-    """One decision on a memory, with the value it was about."""
-
-    action: str
-    reason: str
-    requires_person: bool
-    policy_version: str
-    decider: str | None
-    author: str
-    expected_version: int
-    resulting_version: int
-    recorded_at: datetime
-    value: Any
-    replaced: Any
-    has_replaced: bool
-    note: str
-    outcome: str
-
-
-_HEAD = """
-    SELECT head.id::text, head.scope_id::text, scope.kind, scope.key, subject.label, head.memory_type, head.fact_key,
-        head.conditions, head.version, head.has_open_conflict, head.modality, head.confidence, head.support,
-        head.opposition, head.independent_evidence_count, head.authority, scope.retention_class
-    FROM memory_heads head
-    JOIN scopes scope ON scope.tenant_id = head.tenant_id AND scope.id = head.scope_id
-    JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
-    WHERE head.tenant_id = %(tenant)s
-"""
-
-
-def _read_head(row: tuple[Any, ...]) -> HeadRow:
-    return HeadRow(*read_row(row[:17], 7))
-
-
-def access_memory(*, caller: Caller, memory_id: str) -> HeadRow:
-    """Return a memory that the caller may see.
-
-    Raises:
-        ScopeNotFound: unknown, or in a scope the caller may not know of.
-        ScopeForbidden: the caller may know of the scope, but not see its memories.
-    """
-    rows = fetch_all(sql=_HEAD + "AND head.id = %(id)s", params={"tenant": caller.tenant_id, "id": memory_id})
-    if not rows:
-        raise ScopeNotFound
-    head = _read_head(rows[0])
-    access_scope_by_id(caller=caller, right=VIEW, scope_id=head.scope_id)
-    return head
-
-
-def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRow]:
-    """Return every part of every version, newest first."""
-    rows = fetch_all(
-        sql="""
-            SELECT part.id::text, part.version, part.part, part.value, part.value_digest, part.state,
-                part.epistemic_status, coalesce(nullif(author.display_name, ''), author.username), part.author_rank,
-                part.valid_from, part.valid_to, part.recorded_from, part.recorded_to, part.content
-            FROM memory_versions part JOIN principals author ON author.id = part.author_id
-            WHERE part.tenant_id = %s AND part.memory_id = %s
-            ORDER BY part.version DESC, part.part DESC
-        """,
-        params=[tenant_id, memory_id],
-    )
-    return [PartRow(*read_row(row, 3)) for row in rows]
 
 
 # The claims of a memory, and one candidate that may not be among them yet: each with its pieces of evidence.
@@ -164,17 +51,19 @@ _CLAIMS = """
         UNION SELECT %(candidate)s::uuid
     )
     SELECT coalesce(claim.source_kind, 'event') || ':' || coalesce(claim.source_id, candidate.source_event_id) || ':'
-            || coalesce(claim.statement, candidate.statement),
-        candidate.id::text, coalesce(claim.stance, candidate.stance), candidate.value, candidate.value_digest,
-        coalesce(claim.weight, candidate.confidence), coalesce(claim.roots, ARRAY(
+            || coalesce(claim.statement, candidate.statement) AS source,
+        candidate.id::text AS candidate_id, coalesce(claim.stance, candidate.stance) AS stance, candidate.value,
+        coalesce(claim.weight, candidate.confidence) AS weight, coalesce(claim.roots, ARRAY(
             SELECT DISTINCT root.root FROM candidate_evidence held JOIN evidence_roots root
             ON root.tenant_id = held.tenant_id AND root.evidence_id = held.evidence_id
-            WHERE held.tenant_id = candidate.tenant_id AND held.candidate_id = candidate.id))::text[],
-        coalesce(nullif(author.display_name, ''), author.username), event.trust, event.source_type,
-        candidate.valid_from, candidate.effective, event.ingested_at, item.id::text, coalesce(item.kind, ''),
-        coalesce(item.position, ''), item.span_start, item.span_end, coalesce(item.digest, ''),
-        coalesce(item.availability, ''), body.quote, body.salt, claim.superseded_at IS NOT NULL,
-        CASE WHEN item.span_start IS NOT NULL THEN words.payload END, claim.id IS NOT NULL
+            WHERE held.tenant_id = candidate.tenant_id AND held.candidate_id = candidate.id))::text[] AS roots,
+        coalesce(nullif(author.display_name, ''), author.username) AS author, event.trust, event.source_type,
+        candidate.valid_from, candidate.effective, event.ingested_at AS received_at, coalesce(item.kind, '') AS kind,
+        coalesce(item.position, '') AS position, item.span_start, item.span_end, coalesce(item.digest, '') AS digest,
+        coalesce(item.availability, '') AS availability,
+        CASE WHEN item.availability = 'available' THEN body.quote END AS quote,
+        encode(body.salt, 'hex') AS salt, claim.superseded_at IS NOT NULL AS is_dismissed,
+        CASE WHEN item.span_start IS NOT NULL AND item.availability = 'available' THEN words.payload END AS words
     FROM made
     JOIN memory_candidates candidate ON candidate.tenant_id = %(tenant)s AND candidate.id = made.id
     JOIN principals author ON author.id = candidate.author_id
@@ -195,43 +84,33 @@ def list_claims(*, tenant_id: str, memory_id: str | None, candidate_id: str | No
     Withdrawn claims are no part of the set.
     """
     params = {"tenant": tenant_id, "memory": memory_id, "candidate": candidate_id}
-    return [ClaimRow(*read_row(row, 3, 23)) for row in fetch_all(sql=_CLAIMS, params=params)]
+    return [ClaimRow(**row) for row in fetch_records(sql=_CLAIMS, params=params)]
 
 
-def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRow]:
-    """Return the decisions on a memory, newest first."""
+def list_notes(*, tenant_id: str, memory_id: str) -> dict[str, str]:
+    """Return what people wrote with their decisions on a memory, by the id of the decision."""
     rows = fetch_all(
         sql="""
-            SELECT decision.action, decision.reason, decision.requires_person, decision.policy_version,
-                coalesce(nullif(decider.display_name, ''), decider.username),
-                coalesce(nullif(author.display_name, ''), author.username), decision.expected_version,
-                decision.resulting_version, decision.recorded_at, candidate.value, replaced.value,
-                replaced.id IS NOT NULL, coalesce(comment.text, ''), coalesce(item.outcome, '')
-            FROM merge_decisions decision
-            JOIN memory_candidates candidate
-                ON candidate.tenant_id = decision.tenant_id AND candidate.id = decision.candidate_id
-            JOIN principals author ON author.id = candidate.author_id
-            LEFT JOIN principals decider ON decider.id = decision.decider_id
-            LEFT JOIN review_items item ON item.tenant_id = decision.tenant_id AND item.decision_id = decision.id
-            LEFT JOIN LATERAL (
-                SELECT said.text FROM review_comments said
-                WHERE said.tenant_id = item.tenant_id AND said.item_id = item.id
-                ORDER BY said.created_at DESC LIMIT 1
-            ) comment ON true
-            LEFT JOIN LATERAL (
-                SELECT before.id, before.value FROM memory_versions part
-                JOIN memory_versions before ON before.tenant_id = part.tenant_id AND before.id = part.supersedes
-                WHERE part.tenant_id = decision.tenant_id AND part.decision_id = decision.id
-                  AND part.candidate_id = decision.candidate_id
-                  AND before.value_digest IS DISTINCT FROM part.value_digest
-                LIMIT 1
-            ) replaced ON true
-            WHERE decision.tenant_id = %s AND decision.memory_id = %s
-            ORDER BY decision.recorded_at DESC, decision.id DESC
+            SELECT item.decision_id::text, said.text FROM review_items item
+            JOIN review_comments said ON said.tenant_id = item.tenant_id AND said.item_id = item.id
+            WHERE item.tenant_id = %s AND item.memory_id = %s AND item.decision_id IS NOT NULL AND said.text <> ''
+            ORDER BY said.created_at
         """,
         params=[tenant_id, memory_id],
     )
-    return [DecisionRow(*read_row(row, 9, 10)) for row in rows]
+    return dict(rows)
+
+
+def list_withdrawn(*, tenant_id: str, memory_id: str) -> frozenset[str]:
+    """Return the candidates whose claim a revocation took out of the set: their values are shown nowhere."""
+    rows = fetch_all(
+        sql="""
+            SELECT candidate_id::text FROM memory_evidence
+            WHERE tenant_id = %s AND memory_id = %s AND withdrawn_by IS NOT NULL
+        """,
+        params=[tenant_id, memory_id],
+    )
+    return frozenset(row[0] for row in rows)
 
 
 def find_open_item(*, tenant_id: str, memory_id: str) -> tuple[str, str] | None:
@@ -259,7 +138,17 @@ class MemoryFilter:
 class MemoryRow:
     """One memory of the list, with what it answers now."""
 
-    head: HeadRow
+    id: str
+    scope_kind: str
+    scope_key: str
+    subject: str
+    memory_type: str
+    fact_key: str
+    conditions: dict[str, Any]
+    version: int
+    modality: str
+    confidence: float
+    independent: int
     has_answer: bool
     value: Any
     valid_from: datetime | None
@@ -285,10 +174,11 @@ _LISTED = """
 """
 _MEMORIES = (
     """
-    SELECT head.id::text, head.scope_id::text, scope.kind, scope.key, subject.label, head.memory_type, head.fact_key,
-        head.conditions, head.version, head.has_open_conflict, head.modality, head.confidence, head.support,
-        head.opposition, head.independent_evidence_count, head.authority, scope.retention_class,
-        answer.valid_from IS NOT NULL AND NOT answer.is_absent, answer.value, answer.valid_from, answer.valid_to
+    SELECT head.id::text, scope.kind AS scope_kind, scope.key AS scope_key, subject.label AS subject, head.memory_type,
+        head.fact_key, head.conditions, head.version, head.modality, head.confidence,
+        head.independent_evidence_count AS independent,
+        answer.valid_from IS NOT NULL AND NOT answer.is_absent AS has_answer, answer.value, answer.valid_from,
+        answer.valid_to
 """
     + _LISTED
     + "ORDER BY subject.label, head.fact_key, head.conditions::text, head.id LIMIT %(limit)s OFFSET %(offset)s"
@@ -302,10 +192,7 @@ _MEMORY_FACETS = {
 def list_memories(*, caller: Caller, wanted: MemoryFilter, now: datetime, offset: int) -> list[MemoryRow]:
     """Return one page of the memories the caller may see, by subject and key."""
     params = _describe(caller, wanted, now) | {"limit": PAGE_SIZE, "offset": offset}
-    return [
-        MemoryRow(_read_head(row), row[17], read_json(row[18]), row[19], row[20])
-        for row in fetch_all(sql=_MEMORIES, params=params)
-    ]
+    return [MemoryRow(**row) for row in fetch_records(sql=_MEMORIES, params=params)]
 
 
 def list_memory_facets(*, caller: Caller, wanted: MemoryFilter, now: datetime, name: str) -> list[Facet]:

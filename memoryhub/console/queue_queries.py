@@ -8,8 +8,7 @@ from typing import Any
 
 from memoryhub.access.callers import Caller
 from memoryhub.access.queries import list_scopes
-from memoryhub.console.rows import read_row
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.types.enums import ReviewKind
 
 REVIEW = "review_memory"
@@ -107,10 +106,12 @@ _ROWS = (
     + _MATCHING
     + """ORDER BY item.opened_at, item.id LIMIT %(limit)s OFFSET %(offset)s)
     SELECT item.id::text, item.opened_at, item.reason, item.waiting_on, item.lease_holder_id::text,
-        coalesce(nullif(holder.display_name, ''), holder.username), item.lease_expires_at, subject.label, scope.kind,
-        scope.key, candidate.memory_type, candidate.fact_key, candidate.conditions, candidate.value,
-        standing.id IS NOT NULL, standing.value, coalesce(claims.support, 0), coalesce(claims.opposition, 1),
-        coalesce(claims.sources, 1), coalesce(nullif(proposer.display_name, ''), proposer.username)
+        coalesce(nullif(holder.display_name, ''), holder.username) AS lease_holder, item.lease_expires_at,
+        subject.label AS subject, scope.kind AS scope_kind, scope.key AS scope_key, candidate.memory_type,
+        candidate.fact_key, candidate.conditions, candidate.value, standing.id IS NOT NULL AS has_standing,
+        standing.value AS standing, coalesce(claims.support, 0) AS support,
+        coalesce(claims.opposition, 1) AS opposition, coalesce(claims.sources, 1) AS sources,
+        coalesce(nullif(proposer.display_name, ''), proposer.username) AS proposer
     FROM matching item
     JOIN memory_candidates candidate ON candidate.tenant_id = item.tenant_id AND candidate.id = item.candidate_id
     JOIN scopes scope ON scope.tenant_id = item.tenant_id AND scope.id = item.scope_id
@@ -151,7 +152,7 @@ def list_item_ids(*, caller: Caller, wanted: QueueFilter, now: datetime) -> list
 def list_items(*, caller: Caller, wanted: QueueFilter, now: datetime, offset: int) -> list[ItemRow]:
     """Return one page of matching items, oldest first."""
     params = _describe(caller, wanted, now) | {"limit": PAGE_SIZE, "offset": offset}
-    return [ItemRow(*read_row(row, 12, 13, 15)) for row in fetch_all(sql=_ROWS, params=params)]
+    return [ItemRow(**row) for row in fetch_records(sql=_ROWS, params=params)]
 
 
 def list_facets(*, caller: Caller, wanted: QueueFilter, now: datetime, name: str) -> list[Facet]:

@@ -15,11 +15,12 @@ from memoryhub.console.grid import find_hues
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims, tally_side
 from memoryhub.console.memory import colours_of, hues_by_version, make_parts
-from memoryhub.console.memory_queries import ClaimRow, DecisionRow, PartRow
+from memoryhub.console.memory_queries import ClaimRow
 from memoryhub.console.review_queries import Case
 from memoryhub.console.shapes import Field, Key, Lease, Refusal, Review, Tally, ThreeWay, Verb
 from memoryhub.console.verbs import VerbFacts, judge_verbs
 from memoryhub.memory.loading import source_of
+from memoryhub.memory.queries import DecisionRecord, PartRecord
 from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
 from memoryhub.types.claims import Ruling
 from memoryhub.types.decision import Decision
@@ -68,7 +69,7 @@ def make_key(*, case: Case) -> Key:
     )
 
 
-def find_standing(*, case: Case) -> PartRow | None:
+def find_standing(*, case: Case) -> PartRecord | None:
     """Return the part that the proposed claim meets: one that says something else, if there is one."""
     held = [part for part in case.parts if part.recorded_to is None]
     begins, ends = case.candidate.valid_from, case.candidate.valid_to
@@ -77,8 +78,13 @@ def find_standing(*, case: Case) -> PartRow | None:
         for part in held
         if (part.valid_to is None or part.valid_to > begins) and (ends is None or part.valid_from < ends)
     ]
-    met.sort(key=lambda part: (part.value_digest == case.candidate.value_digest, part.valid_from))
-    return met[0] if met else next(iter(held), None)
+    met.sort(key=lambda part: (says_same(part=part, case=case), part.valid_from))
+    return met[0] if met else next(reversed(held), None)
+
+
+def says_same(*, part: PartRecord, case: Case) -> bool:
+    """Tell whether a part says what is proposed."""
+    return words.is_same_value(one=part.value, other=case.candidate.value)
 
 
 def preview_acceptance(*, case: Case, now: datetime) -> Decision:
@@ -180,7 +186,13 @@ def make_review(
         lineages=tuple(group_claims(claims=case.claims, hue_of=_colour_claims(case, standing, hues), caller=caller)),
         verbs=judge_case(case=case, caller=caller, now=now) if case.item.is_open else (),
         reasons=name_reasons(),
-        history=make_steps(decisions=case.decisions, hues=hues_by_version(parts=make_parts(held=case.parts))),
+        history=make_steps(
+            decisions=case.decisions,
+            parts=case.parts,
+            hues=hues_by_version(parts=make_parts(held=case.parts)),
+            notes=case.notes,
+            withdrawn=case.withdrawn,
+        ),
         expected_version=case.state.version,
         lease=lease,
         note=draft.note,
@@ -205,7 +217,7 @@ def compare_three(*, case: Case, expected: int) -> tuple[ThreeWay, ...]:
     before, after = (
         (words.format_value(value=part.value), _from(part.valid_from)) if part else none for part in (read, standing)
     )
-    authors = [part.author if part else "" for part in (read, standing)]
+    authors = [part.author_name if part else "" for part in (read, standing)]
     rows = [
         (gettext("value"), "", True, (before[0], after[0]), words.format_value(value=candidate.value)),
         (gettext("valid"), "valid", False, (before[1], after[1]), _from(candidate.valid_from)),
@@ -226,12 +238,13 @@ def compare_three(*, case: Case, expected: int) -> tuple[ThreeWay, ...]:
     )
 
 
-def find_decision_to(*, case: Case, version: int) -> DecisionRow | None:
+def find_decision_to(*, case: Case, version: int) -> DecisionRecord | None:
     """Return the decision that led to a version."""
-    return next((held for held in case.decisions if held.resulting_version == version), None)
+    made = (held for held in case.decisions if held.expected_version < held.resulting_version == version)
+    return next(made, None)
 
 
-def _find_part_at(case: Case, version: int) -> PartRow | None:
+def _find_part_at(case: Case, version: int) -> PartRecord | None:
     """Return the part that stood where the claim meets it, when the memory was at an earlier version."""
     instants = [held.recorded_at for held in case.decisions if held.resulting_version <= version]
     if not instants:
@@ -252,11 +265,15 @@ def _find_changer(read: str, stands: str, draft: str) -> Any:
     return "they" if they else "you" if you else ""
 
 
+def _find_rank(case: Case, part: PartRecord) -> int:
+    return next((held.part.author.rank for held in case.state.parts if held.row_id == part.id), 0)
+
+
 def _from(moment: datetime) -> str:
     return gettext("from %(date)s") % {"date": words.format_moment(moment=moment)}
 
 
-def _compare_fields(case: Case, standing: PartRow | None) -> tuple[tuple[Field, ...], tuple[tuple[str, str], ...]]:
+def _compare_fields(case: Case, standing: PartRecord | None) -> tuple[tuple[Field, ...], tuple[tuple[str, str], ...]]:
     """List the fields that differ, the value first, and fold those that are equal."""
     candidate = case.candidate
     old, new = words.format_value(value=standing.value) if standing else "", words.format_value(value=candidate.value)
@@ -280,9 +297,9 @@ def _compare_fields(case: Case, standing: PartRow | None) -> tuple[tuple[Field, 
         ),
         Field(
             name=gettext("stated by"),
-            old=standing.author if standing else "",
+            old=standing.author_name if standing else "",
             new=case.author,
-            old_note=rank % {"rank": standing.author_rank} if standing else "",
+            old_note=rank % {"rank": _find_rank(case, standing)} if standing else "",
             new_note=rank % {"rank": candidate.author_rank},
         ),
         Field(
@@ -315,13 +332,15 @@ def _compare_fields(case: Case, standing: PartRow | None) -> tuple[tuple[Field, 
     return tuple(shown), tuple((name, value) for name, value in equal if value)
 
 
-def _is_proposed(claim: ClaimRow, case: Case, standing: PartRow | None) -> bool:
+def _is_proposed(claim: ClaimRow, case: Case, standing: PartRecord | None) -> bool:
     """Tell whether a claim speaks for what is proposed: it says the same, since what stands came to stand."""
-    is_same = claim.value_digest == case.candidate.value_digest
+    is_same = words.is_same_value(one=claim.value, other=case.candidate.value)
     return is_same and (standing is None or claim.valid_from >= standing.valid_from)
 
 
-def _colour_claims(case: Case, standing: PartRow | None, hues: dict[tuple[int, int], str]) -> Callable[[ClaimRow], str]:
+def _colour_claims(
+    case: Case, standing: PartRecord | None, hues: dict[tuple[int, int], str]
+) -> Callable[[ClaimRow], str]:
     """Colour the claims: what is proposed is purple, the rest has the hue of the part it speaks for."""
     stood = colours_of(held=case.parts, hues=hues)
 
@@ -331,7 +350,7 @@ def _colour_claims(case: Case, standing: PartRow | None, hues: dict[tuple[int, i
     return hue_of
 
 
-def _tally_sides(case: Case, standing: PartRow | None, hue: str) -> tuple[Tally, ...]:
+def _tally_sides(case: Case, standing: PartRecord | None, hue: str) -> tuple[Tally, ...]:
     """Count what speaks for the standing claim and for the proposed one."""
     proposed = tally_side(
         claims=[claim for claim in case.claims if _is_proposed(claim, case, standing)],
@@ -339,13 +358,13 @@ def _tally_sides(case: Case, standing: PartRow | None, hue: str) -> tuple[Tally,
         hue="cx",
         side="proposed",
     )
-    if standing is None or standing.value_digest == case.candidate.value_digest:
+    if standing is None or says_same(part=standing, case=case):
         return (proposed,)
     stands = tally_side(
         claims=[
             claim
             for claim in case.claims
-            if claim.value_digest == standing.value_digest and claim.valid_from >= standing.valid_from
+            if words.is_same_value(one=claim.value, other=standing.value) and claim.valid_from >= standing.valid_from
         ],
         value=words.format_value(value=standing.value),
         hue=hue,
@@ -354,7 +373,7 @@ def _tally_sides(case: Case, standing: PartRow | None, hue: str) -> tuple[Tally,
     return stands, proposed
 
 
-def _draw_strip(case: Case, standing: PartRow | None, hues: dict[tuple[int, int], str], now: datetime) -> Any:
+def _draw_strip(case: Case, standing: PartRecord | None, hues: dict[tuple[int, int], str], now: datetime) -> Any:
     """Draw the newest parts over the proposed claim; nothing stands, nothing is drawn."""
     if standing is None:
         return ""
@@ -383,7 +402,7 @@ def _draw_strip(case: Case, standing: PartRow | None, hues: dict[tuple[int, int]
     )
 
 
-def _explain_why(case: Case, standing: PartRow | None) -> tuple[str, str]:
+def _explain_why(case: Case, standing: PartRecord | None) -> tuple[str, str]:
     """Say in one sentence with this case's values why it waits for a person."""
     title = words.explain_reason(code=case.item.reason) + gettext(".")
     value = words.format_value(value=case.candidate.value)
@@ -400,6 +419,6 @@ def _explain_why(case: Case, standing: PartRow | None) -> tuple[str, str]:
         "author": case.author,
         "value": value,
         "gap": words.format_age(age=gap),
-        "holder": standing.author,
+        "holder": standing.author_name,
         "standing": words.format_value(value=standing.value),
     }

@@ -7,20 +7,19 @@ from datetime import datetime
 
 from memoryhub.access.callers import Caller
 from memoryhub.access.queries import ScopeAccess, ScopeNotFound, access_scope_by_id, name_principals
-from memoryhub.console.memory_queries import (
-    VIEW,
-    ClaimRow,
-    DecisionRow,
-    HeadRow,
-    PartRow,
-    access_memory,
-    list_claims,
-    list_decisions,
-    list_parts,
-)
+from memoryhub.console.memory_queries import ClaimRow, list_claims, list_notes, list_withdrawn
 from memoryhub.console.queue_queries import REVIEW
 from memoryhub.lib.db import fetch_all
 from memoryhub.memory.loading import load_candidate, load_state
+from memoryhub.memory.queries import (
+    VIEW,
+    DecisionRecord,
+    MemoryRecord,
+    PartRecord,
+    access_memory,
+    list_decisions,
+    list_parts,
+)
 from memoryhub.memory.records import CandidateRecord, MemoryState
 from memoryhub.types.enums import ReviewKind, ReviewState
 
@@ -61,10 +60,12 @@ class Case:
     author: str
     proposer: str
     state: MemoryState
-    head: HeadRow | None
-    parts: tuple[PartRow, ...]
+    head: MemoryRecord | None
+    parts: tuple[PartRecord, ...]
     claims: tuple[ClaimRow, ...]
-    decisions: tuple[DecisionRow, ...]
+    decisions: tuple[DecisionRecord, ...]
+    notes: dict[str, str]
+    withdrawn: frozenset[str]
 
     @property
     def is_locked(self) -> bool:
@@ -142,4 +143,6 @@ def load_case(*, caller: Caller, item: Item, scope: ScopeAccess, now: datetime) 
         parts=tuple(list_parts(tenant_id=tenant_id, memory_id=memory_id)) if memory_id else (),
         claims=tuple(claims),
         decisions=tuple(list_decisions(tenant_id=tenant_id, memory_id=memory_id)) if memory_id else (),
+        notes=list_notes(tenant_id=tenant_id, memory_id=memory_id) if memory_id else {},
+        withdrawn=list_withdrawn(tenant_id=tenant_id, memory_id=memory_id) if memory_id else frozenset(),
     )

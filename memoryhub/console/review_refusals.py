@@ -73,7 +73,7 @@ def _refuse_stale(case: Case, expected: int) -> Refusal:
         text = (
             gettext("%(name)s recorded %(action)s at %(time)s.")
             % {
-                "name": made.decider or made.author,
+                "name": made.decider_name or made.author_name,
                 "action": made.action,
                 "time": words.format_clock(moment=made.recorded_at),
             }

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from django.utils.safestring import SafeString
 
-from memoryhub.console.grid import Part
+from memoryhub.console.grid import READABLE, Part
 
 _ONE_LINE: Final = 28
 
@@ -256,6 +256,11 @@ class GridRow:
     hue: str
     at_cross: str
     is_hit: bool
+
+    @property
+    def is_readable(self) -> bool:
+        """Tell whether its value may still be shown."""
+        return self.part.state in READABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub.lib.canonical import canonical_json
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -165,6 +167,11 @@ def format_value(*, value: object) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def is_same_value(*, one: object, other: object) -> bool:
+    """Tell whether two values are the same claim."""
+    return canonical_json(one) == canonical_json(other)
 
 
 def explain_reason(*, code: str) -> str:

@@ -64,8 +64,9 @@ def test_the_answer_at_a_point(valid_at: datetime, recorded_at: datetime, value:
     assert (answer.value if answer else None) == value
 
 
-def test_what_is_erased_answers_nothing_and_shows_no_label() -> None:
-    gone = Part(1, 1, "secret", at(8, 3), None, at(8, 9), None, "erased")
+@pytest.mark.parametrize("state", ["erased", "revoked", "expired"])
+def test_what_is_gone_answers_nothing_and_shows_no_label(state: str) -> None:
+    gone = Part(1, 1, "secret", at(8, 3), None, at(8, 9), None, state)
     assert find_answer(parts=[gone], cross=Cross(at(9, 1), at(9, 1))) is None
     root = draw([gone])
     assert len(classes(root, "gone")) == 1
