@@ -20,6 +20,7 @@ from memoryhub.access.models import (
     ScopeUserPermission,
     Subject,
     Tenant,
+    TenantUserPermission,
 )
 from memoryhub.lib.ids import new_id
 
@@ -104,6 +105,19 @@ def grant_rights_to_group(*, scope: Scope, group: Group, rights: Iterable[str]) 
     """Give a group of people rights on a scope; giving one again changes nothing."""
     for permission in Permission.objects.filter(codename__in=set(rights), content_type__model="scope"):
         ScopeGroupPermission.objects.get_or_create(group=group, permission=permission, content_object=scope)
+
+
+def grant_tenant_rights(*, tenant: Tenant, principal: Principal, rights: Iterable[str]) -> None:
+    """Give a person rights on the tenant; giving one again changes nothing.
+
+    Raises:
+        RightNeedsPerson: the principal is an agent or a service.
+    """
+    wanted = set(rights)
+    if wanted and principal.kind != PrincipalKind.HUMAN:
+        raise RightNeedsPerson(", ".join(sorted(wanted)))
+    for permission in Permission.objects.filter(codename__in=wanted, content_type__model="tenant"):
+        TenantUserPermission.objects.get_or_create(user=principal, permission=permission, content_object=tenant)
 
 
 def revoke_right(*, scope: Scope, principal: Principal, right: str) -> int:

@@ -56,13 +56,25 @@ def _read(row: dict[str, Any]) -> ScopeAccess:
     return ScopeAccess(**{**row, "rights": frozenset(row["rights"])})
 
 
-def _authorise(*, rows: list[dict[str, Any]], caller: Caller, right: str) -> ScopeAccess:
-    scope = _read(rows[0]) if rows else None
+def authorise(*, scope: ScopeAccess | None, caller: Caller, right: str) -> ScopeAccess:
+    """Return the scope if the caller holds the right there.
+
+    Raises:
+        ScopeNotFound: there is none, or one on which the caller holds nothing at all.
+        ScopeForbidden: the caller holds something there, but not this right, or the token leaves it out.
+    """
     if scope is None or not scope.rights:
         raise ScopeNotFound
     if right not in scope.rights or not caller.may_use(right):
         raise ScopeForbidden(right)
     return scope
+
+
+def find_scope(*, caller: Caller, kind: str, key: str) -> ScopeAccess | None:
+    """Return the scope of that name with the caller's rights on it, whatever they are, or None."""
+    params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "kind": kind, "key": key}
+    rows = fetch_records(sql=_COLUMNS + "AND kind = %(kind)s AND key = %(key)s", params=params)
+    return _read(rows[0]) if rows else None
 
 
 def access_scope(*, caller: Caller, right: str, kind: str, key: str) -> ScopeAccess:
@@ -72,9 +84,7 @@ def access_scope(*, caller: Caller, right: str, kind: str, key: str) -> ScopeAcc
         ScopeNotFound: unknown, of another tenant, or one on which the caller holds nothing at all.
         ScopeForbidden: the caller holds something there, but not this right, or the token leaves it out.
     """
-    params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "kind": kind, "key": key}
-    rows = fetch_records(sql=_COLUMNS + "AND kind = %(kind)s AND key = %(key)s", params=params)
-    return _authorise(rows=rows, caller=caller, right=right)
+    return authorise(scope=find_scope(caller=caller, kind=kind, key=key), caller=caller, right=right)
 
 
 def access_scope_by_id(*, caller: Caller, right: str, scope_id: str) -> ScopeAccess:
@@ -86,7 +96,7 @@ def access_scope_by_id(*, caller: Caller, right: str, scope_id: str) -> ScopeAcc
     """
     params = {"principal": caller.principal_id, "tenant": caller.tenant_id, "scope": str(scope_id)}
     rows = fetch_records(sql=_COLUMNS + "AND id = %(scope)s", params=params)
-    return _authorise(rows=rows, caller=caller, right=right)
+    return authorise(scope=_read(rows[0]) if rows else None, caller=caller, right=right)
 
 
 def list_scopes(*, caller: Caller, right: str | None = None) -> list[ScopeAccess]:

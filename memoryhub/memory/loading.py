@@ -67,7 +67,7 @@ def load_state(
     }
     if candidate.memory_id is not None:
         request["memory"] = candidate.memory_id
-    return _read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
+    return read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
 
 
 def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> MemoryState:
@@ -92,10 +92,11 @@ def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> Me
         """,
         params={"request": json.dumps(request), "tenant": tenant_id, "memory": memory_id},
     )
-    return _read_state(found)
+    return read_state(found)
 
 
-def _read_state(found: dict[str, Any]) -> MemoryState:
+def read_state(found: dict[str, Any]) -> MemoryState:
+    """Return the state as `load_memory_state_v1` tells it."""
     head = found.get("head")
     predicate = _read_predicate(found.get("predicate"))
     if head is None:

@@ -27,6 +27,7 @@ SQL_FILES = [
     ("memory", "requeue_candidate_v1"),
     ("memory", "ingest_events_v1"),
     ("memory", "load_memory_state_v1"),
+    ("memory", "load_write_v1"),
     ("memory", "commit_decision_v1"),
     ("erasure", "raise_barrier_v1"),
     ("outbox", "claims"),

@@ -86,11 +86,12 @@ def settle_candidate(
     event: Mapping[str, Any] | None = None,
     evidence: Sequence[Mapping[str, Any]] = (),
     new_candidate: Mapping[str, Any] | None = None,
+    state: MemoryState | None = None,
 ) -> Consolidated:
     """Decide and commit inside an open transaction, again for every other writer that was faster.
 
-    With `requeues`, work begun under an older epoch goes back to the queue; without it (an explicit write,
-    begun in this very transaction) it goes on under the new one.
+    `state` is what was read already, for the first attempt. With `requeues`, work begun under an older epoch goes
+    back to the queue; without it (an explicit write, begun in this very transaction) it goes on under the new one.
 
     Raises:
         StaleHead: `MAX_ATTEMPTS` other writers were faster.
@@ -99,8 +100,9 @@ def settle_candidate(
     right = right_to_propose(candidate=candidate)
     barred = False
     authorised = True
+    version = 0
     for _ in range(MAX_ATTEMPTS):
-        state = load_state(
+        state = state or load_state(
             tenant_id=tenant_id,
             candidate=candidate,
             principal_id=candidate.proposer_id,
@@ -112,7 +114,7 @@ def settle_candidate(
             if requeues:
                 _requeue(tenant_id=tenant_id, candidate=candidate, epoch=state.epoch, now=now)
                 return Consolidated("requeued", candidate_id=candidate.id)
-            epoch = state.epoch
+            epoch, state = state.epoch, None
             continue
         facts = describe_facts(
             candidate=candidate, is_barred=barred or state.barrier is not None, may=authorised and state.may
@@ -129,15 +131,31 @@ def settle_candidate(
             now=now,
             principal_id=candidate.proposer_id,
             right=right if facts.scope_authorised else "",
-            event=event,
-            evidence=evidence,
-            new_candidate=new_candidate,
+            **_without_words(event, evidence, new_candidate, is_barred=facts.barred),
         )
         if committed.outcome == "committed":
             return _tell(candidate=candidate, decision=decision, committed=committed, state=state)
+        version, state = state.version, None
         barred = barred or committed.outcome == "barred"
         authorised = authorised and committed.outcome != "not_authorised"
-    raise StaleHead(state.version)
+    raise StaleHead(version)
+
+
+def _without_words(
+    event: Mapping[str, Any] | None,
+    evidence: Sequence[Mapping[str, Any]],
+    new_candidate: Mapping[str, Any] | None,
+    *,
+    is_barred: bool,
+) -> dict[str, Any]:
+    """Return what comes with an explicit write; of barred material no words are stored."""
+    if not is_barred or event is None or new_candidate is None:
+        return {"event": event, "evidence": evidence, "new_candidate": new_candidate}
+    return {
+        "event": {**event, "without_body": True},
+        "evidence": [{**item, "quote": None} for item in evidence],
+        "new_candidate": {**new_candidate, "content": "", "value": None, "conditions": {}, "content_hash": ""},
+    }
 
 
 def right_to_propose(*, candidate: CandidateRecord) -> str:

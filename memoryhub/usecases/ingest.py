@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.callers import RELAY_USER, Actor, Caller, find_actor
-from memoryhub.access.queries import ScopeAccess, ScopeForbidden, ScopeNotFound, access_scope
+from memoryhub.access.queries import ScopeAccess, ScopeForbidden, ScopeNotFound, authorise, find_scope
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.extraction import active_extractors
 from memoryhub.lib.canonical import canonical_json
@@ -76,8 +76,19 @@ class Desk:
     """Hold the look-ups of one request, each made once."""
 
     caller: Caller
-    scopes: dict[tuple[str, str], ScopeAccess | Exception] = field(default_factory=dict)
+    known_scopes: dict[tuple[str, str], ScopeAccess | None] = field(default_factory=dict)
     actors: dict[str, Actor | None] = field(default_factory=dict)
+
+    def keep(
+        self, *, name: tuple[str, str], scope: dict[str, Any] | None, username: str | None, actor: dict[str, Any] | None
+    ) -> None:
+        """Keep a scope and an actor that another look-up brought along; None means there is none."""
+        found = None if scope is None else ScopeAccess(**{**scope, "rights": frozenset(scope["rights"])})
+        self.known_scopes[name] = found
+        if username is not None:
+            self.actors[username] = (
+                None if actor is None else Actor(actor["id"], actor["rank"], frozenset(actor["groups"]))
+            )
 
     def find_scope(self, *, name: tuple[str, str], right: str) -> ScopeAccess:
         """Return the scope if the caller holds the right there.
@@ -86,15 +97,9 @@ class Desk:
             ScopeNotFound: there is none the caller may know of.
             ScopeForbidden: the right is missing.
         """
-        if name not in self.scopes:
-            try:
-                self.scopes[name] = access_scope(caller=self.caller, right=right, kind=name[0], key=name[1])
-            except (ScopeNotFound, ScopeForbidden) as refusal:
-                self.scopes[name] = refusal
-        found = self.scopes[name]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if name not in self.known_scopes:
+            self.known_scopes[name] = find_scope(caller=self.caller, kind=name[0], key=name[1])
+        return authorise(scope=self.known_scopes[name], caller=self.caller, right=right)
 
     def find_actor(self, *, username: str | None) -> Actor:
         """Return whom the event is by: the caller, or the user it may relay.

@@ -190,6 +190,11 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
     return [found[digest] for digest in digests]
 
 
+def digest_value(*, caller: Caller, value: Any) -> str | None:
+    """Return the digest two claims of one value share; None for absence."""
+    return None if value is None else caller.digest(f"value {canonical_json(value)}")
+
+
 def words_of(payload: Any) -> str:
     """Return the words of a payload: its `text`, or the payload itself as canonical JSON."""
     if isinstance(payload, str):
@@ -200,18 +205,26 @@ def words_of(payload: Any) -> str:
 
 
 def draft_candidate(
-    *, caller: Caller, scope: ScopeAccess, proposal: CandidateInput, source: SourceFacts, now: datetime
+    *,
+    caller: Caller,
+    scope: ScopeAccess,
+    proposal: CandidateInput,
+    source: SourceFacts,
+    now: datetime,
+    subject_id: str | None = None,
 ) -> Draft:
     """Make the candidate and its evidence; nothing is written but a subject named for the first time.
 
+    `subject_id` given means that the caller has found the subject and checked the value already.
     Epistemic status and author are the server's: `validated` comes only from a ruling, `explicit` only from
     first-party words.
 
     Raises:
         as `propose_candidate`.
     """
-    check_value(caller=caller, proposal=proposal)
-    subject_id = _find_subject(caller=caller, key=proposal.subject, now=now)
+    if subject_id is None:
+        check_value(caller=caller, proposal=proposal)
+        subject_id = find_subject(caller=caller, key=proposal.subject, now=now)
     others = [pointer.event_id for pointer in proposal.evidence if pointer is not proposal.evidence[0]]
     sources = [source, *(_load_sources(caller=caller, scope=scope, event_ids=others) if others else [])]
     evidence = [
@@ -239,7 +252,7 @@ def draft_candidate(
         conditions_digest=caller.digest(f"conditions {conditions}") if conditions else "",
         content=proposal.content,
         value=proposal.value,
-        value_digest=None if proposal.value is None else caller.digest(f"value {canonical_json(proposal.value)}"),
+        value_digest=digest_value(caller=caller, value=proposal.value),
         content_hash=caller.digest(canonical_json({"content": proposal.content, "value": proposal.value})),
         epistemic_status=str(status),
         confidence=proposal.confidence,
@@ -313,7 +326,12 @@ def check_schema(*, value: Any, schema: dict[str, Any]) -> None:
         raise ValueRefused(f"{error.json_path} fails {error.validator}")
 
 
-def _find_subject(*, caller: Caller, key: str, now: datetime) -> str:
+def find_subject(*, caller: Caller, key: str, now: datetime) -> str:
+    """Return the id of the subject that `type:name` names, made on its first mention.
+
+    Raises:
+        BadSubjectKey, UndeclaredEntityType: it is no `type:name` of a declared type.
+    """
     digest = caller.digest(f"subject {key}")
     rows = fetch_all(
         sql="""

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.lib.db import fetch_all, naming_errors
-from memoryhub.memory.exceptions import EventReceivedMeanwhile
+from memoryhub.lib.canonical import canonical_json
+from memoryhub.lib.db import fetch_json, naming_errors
+from memoryhub.lib.ids import new_id
+from memoryhub.memory.exceptions import EventReceivedMeanwhile, SourceRevoked
+from memoryhub.memory.loading import read_instant, read_state
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.types.enums import Trust
+from memoryhub.types.enums import CandidateStatus, Trust
 from memoryhub.usecases.consolidate import Consolidated, settle_candidate
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event, digest_event
-from memoryhub.usecases.propose import CandidateInput, SourceFacts, draft_candidate, words_of
+from memoryhub.usecases.propose import (
+    CandidateInput,
+    SourceFacts,
+    check_schema,
+    digest_value,
+    draft_candidate,
+    find_subject,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -61,15 +73,17 @@ def write_memory(
 def _write(
     *, caller: Caller, event: EventInput, proposal: CandidateInput, now: datetime, policy: MergePolicy
 ) -> Written:
+    event_id = str(new_id())
+    found = _load(caller=caller, event=event, event_id=event_id, proposal=proposal, now=now)
     desk = Desk(caller)
+    desk.keep(name=event.scope, scope=found["scope"], username=event.actor, actor=found.get("actor"))
     scope = desk.find_scope(name=event.scope, right="propose_memory")
-    record = describe_event(desk=desk, event=event, now=now)
-    earlier = _find_earlier(caller=caller, event=event, record=record)
-    if earlier is not None:
-        return earlier
+    record = describe_event(desk=desk, event=event, now=now) | {"id": event_id}
+    if found["earlier"] is not None:
+        return _tell_earlier(caller=caller, event=event, record=record, earlier=found["earlier"])
     record["deletion_epoch"] = scope.deletion_epoch
     source = SourceFacts(
-        id=record["id"],
+        id=event_id,
         scope_id=scope.id,
         actor=desk.find_actor(username=event.actor),
         trust=Trust(record["trust"]),
@@ -77,10 +91,19 @@ def _write(
         source_seq=event.source_seq,
         order_digest=record["event_key_digest"],
         text=words_of(record["payload"]),
-        root=record["id"],
+        root=event_id,
         deletion_epoch=scope.deletion_epoch,
     )
-    draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
+    if found["schema"] is not None and proposal.value is not None:
+        check_schema(value=proposal.value, schema=found["schema"])
+    draft = draft_candidate(
+        caller=caller,
+        scope=scope,
+        proposal=proposal,
+        source=source,
+        now=now,
+        subject_id=found["subject"] or find_subject(caller=caller, key=proposal.subject, now=now),
+    )
     result = settle_candidate(
         tenant_id=caller.tenant_id,
         candidate=draft.candidate,
@@ -90,53 +113,69 @@ def _write(
         event=record,
         evidence=draft.evidence,
         new_candidate=describe_candidate(tenant_id=caller.tenant_id, candidate=draft.candidate),
+        state=read_state(found["state"]) if "state" in found else None,
     )
     return Written(result=result, is_replay=False)
 
 
-def _find_earlier(*, caller: Caller, event: EventInput, record: dict[str, Any]) -> Written | None:
-    """Return what became of an earlier write of the same event, or None if this is the first.
+def _load(
+    *, caller: Caller, event: EventInput, event_id: str, proposal: CandidateInput, now: datetime
+) -> dict[str, Any]:
+    """Read everything the write begins from, in one round trip."""
+    conditions = canonical_json(proposal.conditions) if proposal.conditions else ""
+    request = {
+        "tenant": caller.tenant_id,
+        "principal": caller.principal_id,
+        "right": "propose_memory",
+        "scope_kind": event.scope[0],
+        "scope_key": event.scope[1],
+        "actor": event.actor,
+        "event_key_digest": caller.digest(f"event {event.event_id}"),
+        "subject_digest": caller.digest(f"subject {proposal.subject}"),
+        "fact_key": proposal.fact_key,
+        "memory_type": str(proposal.memory_type),
+        "conditions_digest": caller.digest(f"conditions {conditions}") if conditions else "",
+        "value_digest": digest_value(caller=caller, value=proposal.value),
+        "valid_from": (proposal.valid_from or event.occurred_at).isoformat(),
+        "source_kind": "event",
+        "source_id": event_id,
+        "statement": proposal.statement,
+        "sources": [event_id],
+        "now": now.isoformat(),
+    }
+    found: dict[str, Any] = fetch_json(sql="SELECT load_write_v1(%s::jsonb)", params=[json.dumps(request)])
+    return found
+
+
+def _tell_earlier(*, caller: Caller, event: EventInput, record: dict[str, Any], earlier: dict[str, Any]) -> Written:
+    """Return what became of an earlier write of the same event.
 
     Raises:
-        EventIdReused: the earlier event said something else.
+        EventIdReused: the earlier event said something else, or was no explicit write.
+        SourceRevoked: what it said was erased.
     """
-    rows = fetch_all(
-        sql="""
-            SELECT known.content_digest, encode(body.salt, 'hex'), candidate.id::text, candidate.status,
-                decision.action, decision.reason, decision.memory_id::text, decision.resulting_version,
-                decision.recorded_at
-            FROM source_events known
-            LEFT JOIN source_event_bodies body ON body.event_id = known.id
-            LEFT JOIN memory_candidates candidate ON candidate.tenant_id = known.tenant_id
-                AND candidate.source_event_id = known.id AND candidate.extractor = 'caller'
-            LEFT JOIN merge_decisions decision ON decision.tenant_id = known.tenant_id
-                AND decision.candidate_id = candidate.id
-            WHERE known.tenant_id = %s AND known.event_key_digest = %s
-            ORDER BY decision.recorded_at, decision.id LIMIT 1
-        """,
-        params=[caller.tenant_id, record["event_key_digest"]],
-    )
-    if not rows:
-        return None
-    content_digest, salt, candidate_id, status, action, reason, memory_id, version, recorded_at = rows[0]
-    if salt is None or candidate_id is None or action is None:
-        raise EventIdReused
+    if earlier["salt"] is None:
+        raise SourceRevoked
     again = digest_event(
-        caller=caller, event=event, actor_id=record["actor"], payload=record["payload"], salt=bytes.fromhex(salt)
+        caller=caller,
+        event=event,
+        actor_id=record["actor"],
+        payload=record["payload"],
+        salt=bytes.fromhex(earlier["salt"]),
     )
-    if again != content_digest:
+    if again != earlier["content_digest"] or earlier["action"] is None:
         raise EventIdReused
-    waits = status in ("pending", "needs_confirmation")
+    waits = earlier["status"] in (CandidateStatus.PENDING, CandidateStatus.NEEDS_CONFIRMATION)
     return Written(
         result=Consolidated(
             outcome="waits" if waits else "decided",
-            action=action,
-            reason=reason,
-            candidate_id=candidate_id,
-            memory_id=memory_id,
-            version=version,
-            recorded_at=recorded_at,
-            status=status,
+            action=earlier["action"],
+            reason=earlier["reason"],
+            candidate_id=earlier["candidate"],
+            memory_id=earlier["memory"],
+            version=earlier["version"],
+            recorded_at=read_instant(earlier["recorded_at"]),
+            status=earlier["status"],
         ),
         is_replay=True,
     )

@@ -16,7 +16,7 @@ GRANT UPDATE (last_used_at, revoked_at) ON api_tokens TO memoryhub_app;
 GRANT UPDATE (name, deletion_epoch, retention_class, owner_id) ON scopes TO memoryhub_app;
 GRANT UPDATE (groups) ON access_policies TO memoryhub_app;
 GRANT UPDATE (label) ON subjects, subject_aliases TO memoryhub_app;
-GRANT UPDATE (status, answer) ON idempotency_keys TO memoryhub_app;
+GRANT UPDATE (status, answer, created_at) ON idempotency_keys TO memoryhub_app;
 GRANT UPDATE (payload, event_key, salt, erased_at, erased_by) ON source_event_bodies TO memoryhub_app;
 GRANT UPDATE (availability) ON evidence TO memoryhub_app;
 GRANT UPDATE (quote, salt, erased_at, erased_by) ON evidence_bodies TO memoryhub_app;

@@ -1,0 +1,1 @@
+"""Measure memoryhub as ratios against raw SQL in the same run; never a timed test."""
