@@ -139,7 +139,9 @@ class Supervisor:
     def listen_for_stop(self) -> None:
         """Take the first signal to stop as a request; a second one changes nothing."""
         for number in STOP_SIGNALS:
-            signal.signal(number, self._request_stop)
+            is_under_nohup = number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN
+            if not is_under_nohup:
+                signal.signal(number, self._request_stop)
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
         del number, frame
