@@ -66,7 +66,7 @@ def _make_lineage(index: int, claims: Sequence[ClaimRow], hue_of: Callable[[Clai
     letter = ascii_uppercase[index] if index < len(ascii_uppercase) else str(index + 1)
     return Lineage(
         letter=letter,
-        title=f"{first.author}, {name_trust(trust=first.trust)}",
+        title=gettext("%(name)s, %(trust)s") % {"name": first.author, "trust": name_trust(trust=first.trust)},
         value=words.format_value(value=first.value),
         hue=hue_of(first),
         weight=max(claim.weight for claim in claims),

@@ -23,7 +23,7 @@ def test_midnight_is_a_day_and_none_is_open() -> None:
 def test_chinese_readers_get_numbers() -> None:
     with translation.override("zh-hans"):
         assert words.format_moment(moment=MOMENT) == "2022-09-15 12:45 UTC"
-        assert words.format_moment(moment=None) == "至今"
+        assert words.format_moment(moment=None) == "今"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,182 @@
+"""A person decides an item: what is recorded, what is refused, what is kept."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.memory.models import MemoryHead, MergeDecision
+from memoryhub.review.models import ReviewComment, ReviewItem
+from tests.acts import state_fact
+from tests.cast import EARLY, Cast
+from tests.console.conftest import sign_in
+
+QUEUE = "/queues/conflict/"
+
+
+def find_item(cast: Cast) -> ReviewItem:
+    """Return the newest item of the tenant."""
+    with tenant_context(cast.tenant_id, read_only=True):
+        return ReviewItem.objects.select_related("memory").latest("opened_at")
+
+
+def address(cast: Cast) -> str:
+    """Return the address of the newest item."""
+    return f"{QUEUE}{find_item(cast).pk}/"
+
+
+def read_version(page: str) -> str:
+    """Return the version a page was made from."""
+    found = re.search(r'name="expected_version" value="(\d+)"', page)
+    assert found
+    return found[1]
+
+
+def count_decisions(cast: Cast) -> int:
+    """Count everything that was decided in the tenant."""
+    with tenant_context(cast.tenant_id, read_only=True):
+        return MergeDecision.objects.count()
+
+
+def test_the_page_shows_claim_evidence_and_six_verbs_in_one_order(contested: Cast, rita: Client) -> None:
+    page = rita.get(address(contested)).content.decode()
+    verbs = re.findall(r'name="verb" value="([A-Z_]+)"', page)
+    assert verbs == ["SUPERSEDE", "ADD", "ATTACH_EVIDENCE", "NO_OP", "CONFLICT", "REJECT"]
+    possible = re.findall(r'value="([A-Z_]+)"[^>]*data-hotkey="\w"(?! aria-disabled)', page)
+    assert possible == ["SUPERSEDE", "CONFLICT", "REJECT"]
+    assert "Put back by another principal" in page
+    assert "4.1<del>.1</del>" in page
+    assert page.count("digest matches") == 3
+
+
+def test_accepting_records_what_the_verb_says_and_opens_the_list_when_none_is_left(
+    contested: Cast, rita: Client
+) -> None:
+    item = find_item(contested)
+    page = rita.get(address(contested)).content.decode()
+    answer = rita.post(
+        address(contested),
+        {"verb": "SUPERSEDE", "expected_version": read_version(page), "note": "The tag is fresh."},
+        follow=True,
+    )
+    assert answer.redirect_chain == [(QUEUE, 302)]
+    text = answer.content.decode()
+    assert "Recorded: SUPERSEDE, product:django release.latest, version 4" in text
+    assert "Everything here is decided" in text
+    with tenant_context(contested.tenant_id, read_only=True):
+        item.refresh_from_db()
+        assert (item.state, item.outcome, item.decided_by_id) == ("decided", "accept", contested.rita.pk)
+        assert ReviewComment.objects.get(item=item).text == "The tag is fresh."
+        assert item.decision is not None
+        assert item.decision.action == "SUPERSEDE"
+    memory = rita.get(f"/memories/{item.memory_id}/").content.decode()
+    assert '<span class="mh-big mh-mono">4.1</span>' in memory
+    assert "“The tag is fresh.”" in memory
+
+
+def test_deciding_goes_on_to_the_next_item_of_the_same_filter(contested: Cast, rita: Client) -> None:
+    for cycle in ("5.0", "5.1"):
+        state_fact(contested, value="1", cycle=cycle, by=contested.bot.username)
+        state_fact(contested, value="2", cycle=cycle, at=EARLY + timedelta(days=3), by=contested.bob.username)
+        state_fact(contested, value="1", cycle=cycle, at=EARLY + timedelta(days=5), by=contested.bot.username)
+    filtered = "?q=5."
+    listed = re.findall(rf'href="({QUEUE}[0-9a-f-]+/\?q=5\.)"', rita.get(QUEUE + filtered).content.decode())
+    first, second = dict.fromkeys(listed)
+    page = rita.get(first).content.decode()
+    answer = rita.post(first, {"verb": "CONFLICT", "expected_version": read_version(page)})
+    assert answer.headers["Location"] == second
+    page = rita.get(second).content.decode()
+    assert "Recorded: CONFLICT kept" in page
+    answer = rita.post(second, {"verb": "CONFLICT", "expected_version": read_version(page)})
+    assert answer.headers["Location"] == QUEUE + filtered
+
+
+def test_the_second_of_two_reviewers_is_told_who_decided_and_keeps_the_note(contested: Cast, rita: Client) -> None:
+    alice = sign_in(contested.alice)
+    version = read_version(rita.get(address(contested)).content.decode())
+    alice.post(address(contested), {"verb": "CONFLICT", "expected_version": version})
+    before = count_decisions(contested)
+    answer = rita.post(
+        address(contested), {"verb": "SUPERSEDE", "expected_version": version, "note": "<b>mine</b> & kept"}
+    )
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "409 decided_by_other" in page
+    assert "Not recorded: Alice decided this at" in page
+    assert "the conflict was kept" in page
+    assert "&lt;b&gt;mine&lt;/b&gt; &amp; kept</textarea>" in page
+    assert count_decisions(contested) == before
+
+
+def test_a_memory_that_moved_is_shown_three_ways_and_can_be_decided_again(contested: Cast, rita: Client) -> None:
+    version = read_version(rita.get(address(contested)).content.decode())
+    state_fact(contested, value="4.1.2", at=EARLY + timedelta(days=50), by=contested.bob.username)
+    answer = rita.post(address(contested), {"verb": "SUPERSEDE", "expected_version": version, "note": "kept"})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "409 stale_version" in page
+    assert "Not recorded: version 4 came while you were reading version 3" in page
+    assert "Stands now" in page
+    assert ">kept</textarea>" in page
+    again = rita.post(address(contested), {"verb": "CONFLICT", "expected_version": read_version(page)})
+    assert again.status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"verb": "REJECT"}, "Choose a reason."),
+        ({"verb": "REJECT", "reason": "because"}, "Choose a reason."),
+        ({"verb": "ADD"}, "No free period: v2 covers"),
+        ({"verb": "SUPERSEDE", "effective_from": "soon"}, "Write a date as 2022-09-05."),
+    ],
+)
+def test_a_verb_that_cannot_be_recorded_says_why_at_its_place(
+    contested: Cast, rita: Client, form: dict[str, str], message: str
+) -> None:
+    before = count_decisions(contested)
+    version = read_version(rita.get(address(contested)).content.decode())
+    answer = rita.post(address(contested), {**form, "expected_version": version, "note": "kept"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert re.search(rf'class="mh-field-error" id="error-{form["verb"]}">.*{re.escape(message)}', page)
+    assert ">kept</textarea>" in page
+    assert count_decisions(contested) == before
+
+
+def test_nobody_rules_on_their_own_claim(contested: Cast) -> None:
+    state_fact(contested, value="9", cycle="9", by=contested.bot.username)
+    state_fact(contested, value="10", cycle="9", at=EARLY + timedelta(days=1), by=contested.bot.username)
+    state_fact(contested, value="9", cycle="9", at=EARLY + timedelta(days=2), by=contested.alice.username)
+    alice = sign_in(contested.alice)
+    page = alice.get(address(contested)).content.decode()
+    assert "Not your own claim: somebody else decides this one" in page
+    answer = alice.post(address(contested), {"verb": "CONFLICT", "expected_version": read_version(page)})
+    assert answer.status_code == 422
+    assert find_item(contested).state == "open"
+
+
+def test_who_may_not_review_sees_neither_the_item_nor_that_it_exists(contested: Cast) -> None:
+    path = address(contested)
+    charlie = sign_in(contested.charlie)
+    assert charlie.get(path).status_code == 404
+    assert charlie.get(path).content.count(b"4.1") == 0
+    assert charlie.post(path, {"verb": "CONFLICT", "expected_version": "3"}).status_code == 404
+    bob = sign_in(contested.bob)
+    assert bob.get(path).status_code == 403
+    assert "review_memory" in bob.get(path).content.decode()
+    assert find_item(contested).state == "open"
+
+
+def test_a_reviewer_of_another_tenant_finds_nothing(contested: Cast) -> None:
+    from tests.cast import make_cast
+
+    stranger = sign_in(make_cast().rita)
+    assert stranger.get(address(contested)).status_code == 404
+    with tenant_context(contested.tenant_id, read_only=True):
+        head = MemoryHead.objects.get()
+    assert stranger.get(f"/memories/{head.pk}/").status_code == 404

@@ -1,0 +1,76 @@
+"""The pages of the API are drawn from the OpenAPI document."""
+
+from typing import Any
+
+from memoryhub.console.api_docs import Named, describe_api
+
+SCHEMA: dict[str, Any] = {
+    "openapi": "3.0.3",
+    "info": {"title": "t", "version": "v1"},
+    "components": {
+        "schemas": {
+            "Event": {
+                "type": "object",
+                "required": ["id"],
+                "properties": {
+                    "id": {"type": "string", "description": "The caller's own."},
+                    "at": {"type": "string", "format": "date-time"},
+                    "kind": {"enum": ["a", "b"]},
+                    "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Part"}},
+                    "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                },
+            },
+            "Part": {"type": "object", "properties": {"n": {"type": "integer"}}},
+        }
+    },
+    "paths": {
+        "/api/v1/events": {
+            "post": {
+                "operationId": "events_create",
+                "description": "Take an event.\n\nIt is accepted, not remembered.",
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "oneOf": [
+                                    {"$ref": "#/components/schemas/Event"},
+                                    {"type": "array", "items": {"$ref": "#/components/schemas/Part"}},
+                                ]
+                            }
+                        }
+                    }
+                },
+                "responses": {"202": {"description": "Accepted."}},
+            }
+        },
+        "/api/v1/events/{event_id}/status": {
+            "get": {
+                "operationId": "status",
+                "summary": "Where it stands",
+                "parameters": [{"name": "event_id", "in": "path", "required": True, "schema": {"type": "string"}}],
+                "responses": {"200": {"description": ""}},
+            }
+        },
+    },
+}
+
+
+def test_calls_are_grouped_by_what_they_are_about() -> None:
+    api = describe_api(schema=SCHEMA)
+    assert [(group.name, len(group.operations)) for group in api.groups] == [("events", 2)]
+    take, status = api.groups[0].operations
+    assert (take.method, take.short_path, take.summary) == ("post", "/events", "Take an event.")
+    assert take.text == "It is accepted, not remembered."
+    assert status.parameters == (Named(name="event_id", type="string", text="", required=True),)
+
+
+def test_a_body_lists_the_fields_of_every_shape_it_may_have() -> None:
+    body = describe_api(schema=SCHEMA).groups[0].operations[0].body
+    assert [(field.name, field.type, field.required) for field in body] == [
+        ("id", "string", True),
+        ("at", "string (date-time)", False),
+        ("kind", "a | b", False),
+        ("parts", "Part[]", False),
+        ("note", "string | null", False),
+        ("n", "integer", False),
+    ]
