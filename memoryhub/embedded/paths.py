@@ -1,5 +1,6 @@
 """Say where one installation keeps its data, sockets, locks and secrets."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -98,9 +99,9 @@ class Home:
         make_private_folder(path=self.root)
         make_private_folder(path=self.logs)
         if self.account is not None:
-            ROOT_STORE.mkdir(exist_ok=True)
-            if ROOT_STORE.stat().st_uid == 0:
-                ROOT_STORE.chmod(0o755)  # our own folder: the service account passes through it
+            with contextlib.suppress(FileExistsError):
+                ROOT_STORE.mkdir()
+                ROOT_STORE.chmod(0o755)  # whatever the umask: the service account passes through it
         for folder in (self.store, self.sockets):
             make_private_folder(path=folder, account=self.account)
 
