@@ -136,7 +136,15 @@ document.addEventListener("htmx:afterSettle", () => {
   if (row) row.classList.add("is-here");
 });
 
+// ---------- a link to something folded opens it ----------
+function unfold() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+window.addEventListener("hashchange", unfold);
+
 // ---------- start ----------
+unfold();
 const sheetButton = document.getElementById("keys-open");
 if (sheetButton && keysAreOn()) {
   sheetButton.hidden = false;

@@ -14,7 +14,6 @@ PATHS: Final[dict[str, str]] = {
     "a-NO_OP": ('<path d="M3.5 6h9M3.5 10h9"/>'),
     "a-REJECT": ('<path d="M4 4l8 8M12 4l-8 8"/>'),
     "a-SUPERSEDE": ('<path d="M2.5 8h8M7.5 4.8L10.7 8l-3.2 3.2M13.5 3.5v9"/>'),
-    "again": ('<path d="M13 8a5 5 0 1 1-1.6-3.7M13.2 2.4v2.8h-2.8"/>'),
     "against": ('<circle cx="8" cy="8" r="6"/><path d="M4.6 8h6.8"/>'),
     "ask": ('<path d="M2.2 3h11.6v8H7.4l-3 2.6V11H2.2zM6.6 5.9a1.4 1.4 0 1 1 2 1.3c-.5.2-.6.5-.6.8"/>'),
     "base": (
@@ -58,16 +57,10 @@ PATHS: Final[dict[str, str]] = {
         '<path fill="currentColor" stroke="none" d="M8 1.4l5.7 3.3v6.6L8 14.6l-5.7-3.3V4.7z"/>'
         '<path stroke="var(--surface)" stroke-width="1.7" d="M5.2 8.2l2 2L11 6.3"/>'
     ),
-    "eye": ('<path d="M1.5 8S4 3.8 8 3.8 14.5 8 14.5 8 12 12.2 8 12.2 1.5 8 1.5 8z"/><circle cx="8" cy="8" r="1.8"/>'),
     "filter": ('<path d="M2.4 3.4h11.2L9.4 8.6v4.2l-2.8-1.4V8.6z"/>'),
     "home": ('<path d="M2.4 7.4L8 2.6l5.6 4.8M4 6.4v7h8v-7"/>'),
     "key": ('<rect x="1.8" y="4" width="12.4" height="8" rx="1.4"/><path d="M4.4 7h.1M7 7h.1M9.6 7h.1M5.4 9.6h5.2"/>'),
     "left": ('<path d="M10 4L6 8l4 4"/>'),
-    "link": (
-        '<path d="M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.8.8M9.2 6.8a2.6 2.6 0 0 '
-        '0-3.7 0L3.2 9.1a2.6 2.6 0 0 0 3.7 3.7l.8-.8"/>'
-    ),
-    "list": ('<path d="M5.4 4h8.4M5.4 8h8.4M5.4 12h8.4M2.4 4h.1M2.4 8h.1M2.4 12h.1"/>'),
     "lock": ('<rect x="3.2" y="7" width="9.6" height="6.6" rx="1.4"/><path d="M5.4 7V5a2.6 2.6 0 0 1 5.2 0v2"/>'),
     "m-believed": (
         '<rect x="1.2" y="10.2" width="2.6" height="4" rx=".6" fill="currentColor" stroke="none"/>'
@@ -136,8 +129,6 @@ PATHS: Final[dict[str, str]] = {
     "search": ('<circle cx="7" cy="7" r="4.6"/><path d="M10.4 10.4l3.6 3.6"/>'),
     "shield": ('<path d="M8 1.8l5.2 2v3.8c0 3.2-2.2 5.5-5.2 6.8-3-1.3-5.2-3.6-5.2-6.8V3.8z"/>'),
     "tool": ('<path d="M2 3h12v10H2zM4.6 6.2L6.6 8l-2 1.8M8 10h3"/>'),
-    "undo": ('<path d="M3 6.4h6.6a3.4 3.4 0 0 1 0 6.8H6M5.6 3.6L2.8 6.4l2.8 2.8"/>'),
-    "up": ('<path d="M8 13V3.4M4.2 7L8 3.2 11.8 7"/>'),
     "valid": ('<path d="M1.8 8h12.4M4.6 5.2L1.8 8l2.8 2.8M11.4 5.2L14.2 8l-2.8 2.8"/>'),
     "warn": ('<path d="M8 2.2l6.2 11H1.8zM8 6.6v3M8 11.4v.1"/>'),
     "x": ('<path d="M4 4l8 8M12 4l-8 8"/>'),
