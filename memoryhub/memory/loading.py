@@ -70,8 +70,13 @@ def load_state(
     return read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
 
 
-def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> MemoryState:
+def load_state_of_memory(
+    *, tenant_id: str, memory_id: str, now: datetime, as_derived: bool = False
+) -> MemoryState:
     """Read the whole state of one memory, every claim and ruling.
+
+    With `as_derived` only the claims that its head was last derived from, without those that came after and added
+    nothing.
 
     Answers with version 0 if there is no such memory.
     """
@@ -84,6 +89,7 @@ def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime) -> Me
         "right": "",
         "now": now.isoformat(),
         "whole": True,
+        "as_derived": as_derived,
     }
     found = fetch_json(
         sql="""

@@ -202,6 +202,11 @@ _PARTS = """
     WHERE held.tenant_id = %(tenant)s AND held.memory_id = %(memory)s
 """
 _READABLE = " AND held.state IN ('active', 'superseded', 'needs_review')"
+READABLE_STATES = ("active", "superseded", "needs_review")
+_AT = """
+    AND held.valid_from <= %(valid)s AND (held.valid_to IS NULL OR %(valid)s < held.valid_to)
+    AND held.recorded_from <= %(recorded)s AND (held.recorded_to IS NULL OR %(recorded)s < held.recorded_to)
+"""
 
 
 def _read_part(row: dict[str, Any]) -> PartRecord:
@@ -210,14 +215,22 @@ def _read_part(row: dict[str, Any]) -> PartRecord:
     return PartRecord(**row)
 
 
-def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRecord]:
-    """Return every part a memory ever had, oldest version first; revoked and erased ones without their words."""
+def list_parts(
+    *, tenant_id: str, memory_id: str, decision_ids: Sequence[str] | None = None
+) -> list[PartRecord]:
+    """Return every part a memory ever had, oldest version first; revoked and erased ones without their words.
+
+    With `decision_ids`, only the parts that these decisions wrote.
+    """
     rows = fetch_records(
-        sql=_PARTS + " ORDER BY held.version, held.part", params={"tenant": tenant_id, "memory": memory_id}
+        sql=_PARTS
+        + ("" if decision_ids is None else " AND held.decision_id = ANY (%(decisions)s::uuid[])")
+        + " ORDER BY held.version, held.part",
+        params={"tenant": tenant_id, "memory": memory_id, "decisions": list(decision_ids or ())},
     )
     return [
         part
-        if part.state in ("active", "superseded", "needs_review")
+        if part.state in READABLE_STATES
         else replace(part, content="", value=None, content_hash="")
         for part in map(_read_part, rows)
     ]
@@ -226,13 +239,7 @@ def list_parts(*, tenant_id: str, memory_id: str) -> list[PartRecord]:
 def find_part(*, tenant_id: str, memory_id: str, as_of: AsOf) -> PartRecord | None:
     """Return the part that was held at one instant for another, or None; half-open on both clocks."""
     rows = fetch_records(
-        sql=_PARTS
-        + _READABLE
-        + """
-            AND held.valid_from <= %(valid)s AND (held.valid_to IS NULL OR %(valid)s < held.valid_to)
-            AND held.recorded_from <= %(recorded)s
-            AND (held.recorded_to IS NULL OR %(recorded)s < held.recorded_to)
-        """,
+        sql=_PARTS + _READABLE + _AT,
         params={
             "tenant": tenant_id,
             "memory": memory_id,
@@ -243,8 +250,36 @@ def find_part(*, tenant_id: str, memory_id: str, as_of: AsOf) -> PartRecord | No
     return _read_part(rows[0]) if rows else None
 
 
-def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
-    """Return every decision on a memory, oldest first."""
+def find_withheld_state(*, tenant_id: str, memory_id: str, as_of: AsOf) -> str | None:
+    """Return why what held at the two instants is not shown (`revoked`, `erased`, `expired`), or None if nothing did.
+
+    What was revoked as a whole has ended since: the newest part that held for the instant speaks for it.
+    """
+    rows = fetch_all(
+        sql="""
+            SELECT held.state FROM memory_versions held
+            WHERE held.tenant_id = %(tenant)s AND held.memory_id = %(memory)s
+              AND held.state NOT IN ('active', 'superseded', 'needs_review')
+              AND held.valid_from <= %(valid)s AND (held.valid_to IS NULL OR %(valid)s < held.valid_to)
+              AND held.recorded_from <= %(recorded)s
+            ORDER BY held.recorded_from DESC, held.id LIMIT 1
+        """,
+        params={"tenant": tenant_id, "memory": memory_id, "valid": as_of.valid_at, "recorded": as_of.recorded_at},
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def list_decisions(
+    *,
+    tenant_id: str,
+    memory_id: str,
+    after: tuple[datetime, int, str] | None = None,
+    limit: int | None = None,
+) -> list[DecisionRecord]:
+    """Return the decisions on a memory, oldest first.
+
+    `after` names the last one already read by (recorded_at, resulting version, id), which no two share.
+    """
     rows = fetch_records(
         sql="""
             SELECT decision.id::text, decision.action, decision.reason, decision.requires_person,
@@ -258,10 +293,21 @@ def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
                 ON candidate.tenant_id = decision.tenant_id AND candidate.id = decision.candidate_id
             LEFT JOIN principals decider ON decider.id = decision.decider_id
             LEFT JOIN principals author ON author.id = candidate.author_id
-            WHERE decision.tenant_id = %s AND decision.memory_id = %s
-            ORDER BY decision.recorded_at, decision.resulting_version, decision.id
-        """,
-        params=[tenant_id, memory_id],
+            WHERE decision.tenant_id = %(tenant)s AND decision.memory_id = %(memory)s
+        """
+        + (
+            ""
+            if after is None
+            else """ AND (decision.recorded_at, decision.resulting_version, decision.id)
+                > (%(recorded)s, %(version)s, %(id)s::uuid)"""
+        )
+        + " ORDER BY decision.recorded_at, decision.resulting_version, decision.id LIMIT %(limit)s",
+        params={
+            "tenant": tenant_id,
+            "memory": memory_id,
+            "limit": limit,
+            **({} if after is None else dict(zip(("recorded", "version", "id"), after, strict=True))),
+        },
     )
     return [DecisionRecord(**row) for row in rows]
 
@@ -269,19 +315,25 @@ def list_decisions(*, tenant_id: str, memory_id: str) -> list[DecisionRecord]:
 def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = True) -> list[EvidenceRecord]:
     """Return the evidence of a memory's claims in the order of valid time, grouped by lineage.
 
-    A quote is given only while it is available; its digest tells whether it still says what was recorded.
+    A quote is given only while it is available and to those who may view memories of its own scope; its digest
+    tells whether it still says what was recorded. What a revocation covers is named without its words.
     """
     rows = fetch_records(
         sql="""
-            SELECT item.id::text, item.evidence_key, item.kind, body.quote, item.span_start, item.span_end,
-                item.digest, encode(body.salt, 'hex') AS salt, item.availability, item.observed_at, item.recorded_at,
+            SELECT item.id::text, item.evidence_key, item.kind,
+                CASE WHEN claim.withdrawn_by IS NULL
+                      AND has_scope_right_v1(%(principal)s, item.scope_id, 'view_memory') THEN body.quote END AS quote,
+                item.span_start, item.span_end, item.digest, encode(body.salt, 'hex') AS salt,
+                CASE WHEN claim.withdrawn_by IS NULL THEN item.availability ELSE 'revoked' END AS availability,
+                item.observed_at, item.recorded_at,
                 event.source_type, event.trust, claim.author_id::text,
                 coalesce(nullif(author.display_name, ''), author.username) AS author_name,
                 ARRAY(SELECT root.root::text FROM evidence_roots root
                       WHERE root.tenant_id = item.tenant_id AND root.evidence_id = item.id
                       ORDER BY root.root) AS roots,
-                claim.stance, candidate.value, claim.value_digest, claim.valid_from, claim.valid_to, claim.weight,
-                claim.superseded_at, claim.candidate_id::text, item.event_id::text
+                claim.stance, CASE WHEN claim.withdrawn_by IS NULL THEN candidate.value END AS value,
+                claim.value_digest, claim.valid_from, claim.valid_to, claim.weight, claim.superseded_at,
+                claim.candidate_id::text, item.event_id::text
             FROM memory_evidence claim
             JOIN memory_candidates candidate
                 ON candidate.tenant_id = claim.tenant_id AND candidate.id = claim.candidate_id
@@ -291,10 +343,10 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
             JOIN principals author ON author.id = claim.author_id
             LEFT JOIN evidence_bodies body ON body.evidence_id = item.id
             LEFT JOIN source_events event ON event.tenant_id = item.tenant_id AND event.id = item.event_id
-            WHERE claim.tenant_id = %s AND claim.memory_id = %s
-            ORDER BY claim.valid_from, item.id
+            WHERE claim.tenant_id = %(tenant)s AND claim.memory_id = %(memory)s
+            ORDER BY claim.valid_from, item.id, claim.candidate_id
         """,
-        params=[caller.tenant_id, memory_id],
+        params={"tenant": caller.tenant_id, "memory": memory_id, "principal": caller.principal_id},
     )
     records = []
     for row in rows:
@@ -369,6 +421,7 @@ class EventStatus:
 
     id: str
     scope_id: str
+    sender_id: str
     state: str
     failure: str
     candidates: tuple[CandidateStatusRecord, ...]
@@ -378,17 +431,20 @@ _STATE_OF_JOBS = (("dead", "failed"), ("running", "running"), ("retrying", "queu
 
 
 def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
-    """Return where an event stands, by its id or the caller's own event id; None if there is none in the tenant.
+    """Return where an event stands, by the caller's own event id; None if there is none in the tenant.
 
     Whoever shows it authorises the caller for `scope_id` first.
     """
     rows = fetch_all(
-        sql="SELECT id::text, scope_id::text FROM source_events WHERE tenant_id = %s AND event_key_digest = %s",
+        sql="""
+            SELECT id::text, scope_id::text, sender_id::text FROM source_events
+            WHERE tenant_id = %s AND event_key_digest = %s
+        """,
         params=[caller.tenant_id, caller.digest(f"event {event_id}")],
     )
     if not rows:
         return None
-    record_id, scope_id = rows[0]
+    record_id, scope_id, sender_id = rows[0]
     jobs = fetch_all(
         sql="""
             SELECT state, last_error FROM processing_jobs
@@ -414,6 +470,7 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
     return EventStatus(
         id=record_id,
         scope_id=scope_id,
+        sender_id=sender_id,
         state=state,
         failure=states.get("dead", ""),
         candidates=tuple(CandidateStatusRecord(**row) for row in candidates),

@@ -133,6 +133,8 @@ def decide(
     difference = compare_timelines(old=old, new=new)
     action, reason = _name_difference(claim, claims, new, difference)
     question = admission.question if action is not MergeAction.NO_OP else ""
+    if not question and not candidate.confirmed and _unsettles_history(claim, difference):
+        question = "unsettles_history"
     belief = derive_belief(
         timeline=new,
         claims=(*claims, claim),
@@ -203,6 +205,23 @@ def decide_ruling(
             newly_dismissed=difference.newly_dismissed,
         ),
         policy_version=policy.version,
+    )
+
+
+def _unsettles_history(claim: Claim, difference: Difference) -> bool:
+    """Tell whether a contested claim about the past would take away what came to stand after it.
+
+    Everything later than an open conflict joins it, so an author who may not replace anything could put a memory
+    back by years; a person is asked before such a claim enters the set (ADR 0017). A value put back within the
+    contest window is a dispute between two who may, and goes to the conflict queue at once.
+    """
+    conflict = difference.conflict
+    return (
+        bool(difference.close)
+        and conflict is not None
+        and conflict.members[0] == claim.source
+        and claim.source in difference.joined
+        and conflict.reason in ("author_may_not_supersede", "no_effective_time")
     )
 
 

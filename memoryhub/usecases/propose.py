@@ -17,7 +17,7 @@ from memoryhub.lib.ids import new_id
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.memory.records import CandidateRecord
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.types.entity import parse_subject_key
+from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
 from memoryhub.types.enums import (
     CandidateKind,
     EpistemicStatus,
@@ -50,6 +50,18 @@ class ValueRefused(Exception):
 
 class PeriodRefused(Exception):
     """Say that the valid period would end before it begins."""
+
+
+_REFUSALS = (
+    ScopeNotFound,
+    ScopeForbidden,
+    EvidenceNotFound,
+    EvidenceNotQuoted,
+    BadSubjectKey,
+    UndeclaredEntityType,
+    ValueRefused,
+    PeriodRefused,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +142,55 @@ def propose_candidate(*, caller: Caller, proposal: CandidateInput, now: datetime
         ValueRefused: the value does not fit its predicate. PeriodRefused: the period ends before it begins.
         StoreFailure: the database could not be asked; nothing was written.
     """
-    with naming_errors(), tenant_context(caller.tenant_id):
-        desk = Desk(caller)
-        scope = desk.find_scope(name=proposal.scope, right="propose_memory")
-        source = load_source(caller=caller, scope=scope, event_id=_first_event(proposal))
-        draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
-        return append_candidate(caller=caller, draft=draft, now=now)
+    result = propose_candidates(caller=caller, proposals=[proposal], now=now)[0]
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def propose_candidates(
+    *, caller: Caller, proposals: Sequence[CandidateInput], now: datetime
+) -> list[Proposed | Exception]:
+    """Append many candidates in one transaction; one that is refused does not fail the others.
+
+    Results stand in the order of the proposals: what became of each, or the exception that refuses it
+    (see `propose_candidate`).
+
+    Raises:
+        StoreFailure: the database could not be asked; nothing was written.
+    """
+    try:
+        with naming_errors(), tenant_context(caller.tenant_id):
+            return _propose_all(caller=caller, proposals=proposals, now=now)
+    except CandidateProposedMeanwhile:
+        with naming_errors(), tenant_context(caller.tenant_id):
+            return _propose_all(caller=caller, proposals=proposals, now=now)
+
+
+def _propose_all(
+    *, caller: Caller, proposals: Sequence[CandidateInput], now: datetime
+) -> list[Proposed | Exception]:
+    """Propose in the order of keys, so that two batches that overlap cannot wait for each other in a circle."""
+    desk = Desk(caller)
+    results: dict[int, Proposed | Exception] = {}
+    for place in sorted(range(len(proposals)), key=lambda place: _order_of(proposals[place])):
+        try:
+            results[place] = _propose(caller=caller, desk=desk, proposal=proposals[place], now=now)
+        except _REFUSALS as refusal:
+            results[place] = refusal
+    return [results[place] for place in range(len(proposals))]
+
+
+def _order_of(proposal: CandidateInput) -> tuple[str, str, str, int]:
+    event_id = proposal.evidence[0].event_id if proposal.evidence else ""
+    return event_id, proposal.fact_key, proposal.subject, proposal.statement
+
+
+def _propose(*, caller: Caller, desk: Desk, proposal: CandidateInput, now: datetime) -> Proposed:
+    scope = desk.find_scope(name=proposal.scope, right="propose_memory")
+    source = load_source(caller=caller, scope=scope, event_id=_first_event(proposal))
+    draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
+    return append_candidate(caller=caller, draft=draft, now=now)
 
 
 def _first_event(proposal: CandidateInput) -> str:

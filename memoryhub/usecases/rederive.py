@@ -125,7 +125,7 @@ def check_memory(*, tenant_id: str, memory_id: str, policy: MergePolicy) -> list
     """Return where one memory's tables differ from its evidence; empty when they agree."""
     row = fetch_all(sql=_HEAD, params=[tenant_id, memory_id])[0]
     derived_at, memory_type = row[7], row[8]
-    state = load_state_of_memory(tenant_id=tenant_id, memory_id=memory_id, now=derived_at)
+    state = load_state_of_memory(tenant_id=tenant_id, memory_id=memory_id, now=derived_at, as_derived=True)
     if not state.claims:
         # Everything it rested on was revoked: it holds nothing.
         return [_differ(memory_id, "parts", len(state.parts), 0)] if state.parts else []

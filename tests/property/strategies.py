@@ -131,7 +131,7 @@ def draw_case(draw: st.DrawFn) -> Case:
 
 
 def to_candidate(claim: Claim) -> CandidateFacts:
-    """Return a candidate that admission lets in, with this claim."""
+    """Return a candidate that admission lets in and about which every question was answered, with this claim."""
     return CandidateFacts(
         claim=claim,
         kind=CandidateKind.FACT,
@@ -140,4 +140,5 @@ def to_candidate(claim: Claim) -> CandidateFacts:
         scope_kind=ScopeKind.PROJECT,
         trust=Trust.FIRST_PARTY,
         confidence=1.0,
+        confirmed=True,
     )

@@ -287,3 +287,15 @@ def test_a_member_that_says_what_stands_does_not_speak_against_it() -> None:
     assert decision.changes.belief is not None
     assert alone.changes.belief is not None
     assert decision.changes.belief.opposition == alone.changes.belief.opposition
+
+
+def test_a_stranger_cannot_set_a_memory_back_by_speaking_of_the_past() -> None:
+    held = [claim("first", 1, "4.0"), claim("second", 20, "4.1")]
+    late = claim("late", 5, "3.9", by="stranger", author=Author("stranger", 0, frozenset()))
+    asked = propose(candidate(late), held)
+    assert (asked.requires_person, asked.reason) == (True, "unsettles_history")
+    answered = propose(candidate(late, confirmed=True), held)
+    assert (answered.requires_person, answered.action) == (False, MergeAction.CONFLICT)
+    newest = claim("newest", 30, "3.9", by="stranger", author=Author("stranger", 0, frozenset()))
+    disputed = propose(candidate(newest), held)
+    assert (disputed.requires_person, disputed.action) == (False, MergeAction.CONFLICT)

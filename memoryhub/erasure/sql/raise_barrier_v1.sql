@@ -63,17 +63,32 @@ BEGIN
       AND head.tenant_id = v_tenant AND head.id = held.memory_id;
     UPDATE conflict_sets SET state = 'dissolved', closed_at = v_now
     WHERE tenant_id = v_tenant AND memory_id = ANY (v_bare) AND state = 'open';
-    -- What was proposed and not decided will be refused by the barrier; what waits for a person is withdrawn.
+    -- What waits for a person ends here, as a recorded decision; what nobody decided yet the barrier will refuse.
+    WITH ended AS (
+        UPDATE memory_candidates candidate SET status = 'rejected', reason = 'barred_by_revocation',
+            decided_at = v_now
+        WHERE candidate.tenant_id = v_tenant AND candidate.scope_id = v_scope
+          AND (candidate.status = 'needs_confirmation'
+               OR (candidate.status = 'pending' AND candidate.memory_id IS NOT NULL))
+          AND (candidate.id IN (SELECT candidate_id FROM memory_evidence
+                                WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid)
+               OR find_barrier_v1(v_tenant, v_scope, candidate.subject_id, candidate.memory_id,
+                                  candidate.fact_key, ARRAY[candidate.source_event_id],
+                                  candidate.deletion_epoch) IS NOT NULL)
+        RETURNING candidate.id, candidate.policy_version
+    )
+    INSERT INTO merge_decisions (id, tenant_id, candidate_id, scope_id, action, requires_person, reason,
+        policy_version, decider_id, expected_version, resulting_version, deletion_epoch, inputs_digest, facts,
+        recorded_at)
+    SELECT uuidv7(), v_tenant, ended.id, v_scope, 'REJECT', false, 'barred_by_revocation', ended.policy_version,
+        (p->>'principal')::uuid, 0, 0, v_epoch, '', '{}', v_now
+    FROM ended;
     DELETE FROM search_documents WHERE tenant_id = v_tenant AND memory_id = ANY (v_memories);
     UPDATE review_items SET state = 'withdrawn', decided_at = v_now, outcome = 'erasure_started'
     WHERE tenant_id = v_tenant AND state = 'open'
       AND (memory_id = ANY (v_bare) OR candidate_id IN (
-              SELECT candidate.id FROM memory_candidates candidate
-              WHERE candidate.tenant_id = v_tenant AND candidate.scope_id = v_scope
-                AND candidate.status = 'needs_confirmation'
-                AND find_barrier_v1(v_tenant, v_scope, candidate.subject_id, candidate.memory_id,
-                                    candidate.fact_key, ARRAY[candidate.source_event_id],
-                                    candidate.deletion_epoch) IS NOT NULL));
+              SELECT id FROM memory_candidates
+              WHERE tenant_id = v_tenant AND scope_id = v_scope AND status = 'rejected'));
     INSERT INTO outbox (id, tenant_id, topic, key, version, attempts, next_attempt_at, created_at, last_error)
     SELECT uuidv7(), v_tenant, 'memory_revoked', memory, 0, 0, v_now, v_now, '' FROM unnest(v_memories) AS memory;
     RETURN jsonb_build_object('revocation', p->>'id', 'epoch', v_epoch, 'hidden', v_hidden,

@@ -59,7 +59,9 @@ BEGIN
         v_version := v_expected;
         v_recorded := v_now;
         IF v_expected > 0 THEN
-            SELECT version INTO v_version FROM memory_heads
+            -- A claim that adds nothing is recorded after the belief it does not move.
+            SELECT version, greatest(v_now, last_recorded_at + interval '1 microsecond')
+            INTO v_version, v_recorded FROM memory_heads
             WHERE tenant_id = v_tenant AND id = v_memory FOR SHARE;
             IF v_version <> v_expected AND p->>'action' <> 'REJECT' THEN
                 RETURN jsonb_build_object('outcome', 'stale_head', 'version', v_version);

@@ -78,6 +78,8 @@ BEGIN
                 'source_seq', source_seq, 'order_digest', order_digest)), '[]')
             FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
+              -- What the head was last derived from: claims that came after it added nothing.
+              AND (NOT coalesce((p->>'as_derived')::boolean, false) OR recorded_at <= head.last_recorded_at)
               AND (tail_from IS NULL OR stance <> 'supports'
                    OR (value_digest IS NOT DISTINCT FROM newest.value_digest AND valid_from >= newest.since)
                    OR (source_kind || ':' || source_id || ':' || statement) = newest.opener
