@@ -54,15 +54,20 @@ function moveTo(index) {
   next.querySelector("a").focus();
 }
 
+// Enter belongs to what has the focus; only where nothing has it, it opens the row or starts.
+function start() {
+  const row = rows()[Math.max(here(), 0)];
+  const link = row ? row.querySelector("a") : document.querySelector("[data-start]");
+  if (link) link.click();
+}
+
 document.addEventListener("keydown", (event) => {
-  if (!keysAreOn() || event.defaultPrevented || isTyping(event.target) || !rows().length) return;
+  if (!keysAreOn() || event.defaultPrevented || isTyping(event.target)) return;
   const key = eventToHotkeyString(event);
-  if (key === "j") moveTo(here() + 1);
-  else if (key === "k") moveTo(here() - 1);
-  else if (key === "Enter" && event.target === document.body) {
-    const row = rows()[Math.max(here(), 0)];
-    row.querySelector("a").click();
-  } else return;
+  if (key === "j" && rows().length) moveTo(here() + 1);
+  else if (key === "k" && rows().length) moveTo(here() - 1);
+  else if (key === "Enter" && event.target === document.body) start();
+  else return;
   event.preventDefault();
 });
 
