@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memoryhub.access.callers import Actor
 from memoryhub.access.models import EntityType
 from memoryhub.access.operations import find_or_create_subject
+from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, fetch_json, naming_errors
