@@ -257,7 +257,9 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "memoryhub",
     "DESCRIPTION": "What agents may remember: evidence, versions, two clocks, erasure.",
     "VERSION": "v1",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
 }
 
 # --- Work in the background ----------------------------------------------------------------------

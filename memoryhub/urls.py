@@ -10,5 +10,6 @@ urlpatterns = [
     path("readyz", is_ready, name="readyz"),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("memoryhub.api.v1.urls")),
     path("", include("memoryhub.console.urls")),
 ]

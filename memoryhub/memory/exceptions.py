@@ -39,6 +39,10 @@ class EventReceivedMeanwhile(Exception):
     """Say that the same event was received by another request at the same time."""
 
 
+class CandidateProposedMeanwhile(Exception):
+    """Say that the same candidate was proposed by another request at the same time."""
+
+
 class ImmutableRecord(Exception):
     """Say that something was to be changed that never changes."""
 
@@ -48,6 +52,7 @@ class OverlappingPart(Exception):
 
 
 name_constraint(name="source_events_are_received_once", exception=EventReceivedMeanwhile)
+name_constraint(name="memory_candidates_are_extracted_once", exception=CandidateProposedMeanwhile)
 name_constraint(name="memory_versions_no_overlap", exception=OverlappingPart)
 for _name in (
     "source_events_never_change",

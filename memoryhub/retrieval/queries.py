@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.lib.db import fetch_records
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.retrieval.terms import write_query
 
 if TYPE_CHECKING:
@@ -84,3 +84,21 @@ def search_memories(
         },
     )
     return [FoundMemory(**row) for row in rows]
+
+
+def has_caught_up(*, tenant_id: str, memory_id: str, version: int) -> bool:
+    """Return whether this server holds the version of a memory and a search can find it.
+
+    Looks at the head and at what still waits to be told, never at all that was told.
+    """
+    rows = fetch_all(
+        sql="""
+            SELECT EXISTS (SELECT FROM memory_heads
+                           WHERE tenant_id = %(tenant)s AND id = %(memory)s AND version >= %(version)s)
+                AND NOT EXISTS (SELECT FROM outbox
+                                WHERE delivered_at IS NULL AND tenant_id = %(tenant)s AND key = %(memory)s
+                                  AND version <= %(version)s)
+        """,
+        params={"tenant": tenant_id, "memory": memory_id, "version": version},
+    )
+    return bool(rows[0][0])

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.callers import Actor
 from memoryhub.access.models import EntityType
 from memoryhub.access.operations import find_or_create_subject
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
+from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, fetch_json, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
+from memoryhub.memory.exceptions import CandidateProposedMeanwhile
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.memory.records import CandidateRecord
 from memoryhub.policy.merge import MergePolicy
+from memoryhub.policy.screening import redact_forbidden
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
 from memoryhub.types.enums import (
     CandidateKind,
@@ -189,9 +192,16 @@ def _order_of(proposal: CandidateInput) -> tuple[str, str, str, int]:
 
 def _propose(*, caller: Caller, desk: Desk, proposal: CandidateInput, now: datetime) -> Proposed:
     scope = desk.find_scope(name=proposal.scope, right="propose_memory")
+    proposal = redact_proposal(proposal=proposal)
     source = load_source(caller=caller, scope=scope, event_id=_first_event(proposal))
     draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
     return append_candidate(caller=caller, draft=draft, now=now)
+
+
+def redact_proposal(*, proposal: CandidateInput) -> CandidateInput:
+    """Return the proposal without forbidden material: what an event may not hold, a candidate may not either."""
+    said, redactions = redact_forbidden(payload=[proposal.content, proposal.value, proposal.conditions])
+    return replace(proposal, content=said[0], value=said[1], conditions=said[2]) if redactions else proposal
 
 
 def _first_event(proposal: CandidateInput) -> str:

@@ -24,6 +24,7 @@ from memoryhub.usecases.propose import (
     digest_value,
     draft_candidate,
     find_subject,
+    redact_proposal,
     words_of,
 )
 
@@ -74,6 +75,7 @@ def _write(
     *, caller: Caller, event: EventInput, proposal: CandidateInput, now: datetime, policy: MergePolicy
 ) -> Written:
     event_id = str(new_id())
+    proposal = redact_proposal(proposal=proposal)
     found = _load(caller=caller, event=event, event_id=event_id, proposal=proposal, now=now)
     desk = Desk(caller)
     desk.keep(name=event.scope, scope=found["scope"], username=event.actor, actor=found.get("actor"))

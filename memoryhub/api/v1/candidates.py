@@ -1,0 +1,175 @@
+"""Candidates: proposed beside their evidence, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.urls import reverse
+from pydantic import Field, RootModel
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memoryhub.api.v1.base import ApiView, call_workers, tell
+from memoryhub.api.v1.batches import is_batch, read_batch
+from memoryhub.api.v1.describing import CANDIDATE_ID, describe
+from memoryhub.api.v1.once import once
+from memoryhub.api.v1.problems import Problem
+from memoryhub.api.v1.reading import read_path_id, read_shape
+from memoryhub.api.v1.refusals import tell_refusal
+from memoryhub.api.v1.shapes_in import CandidateIn, Shape
+from memoryhub.api.v1.shapes_out import (
+    CandidateOut,
+    CandidateProposed,
+    CandidateResult,
+    CandidatesProposed,
+    ProblemOut,
+    ScopeOut,
+)
+from memoryhub.memory.candidate_queries import access_candidate
+from memoryhub.types.enums import CandidateStatus, EpistemicStatus
+from memoryhub.usecases.propose import CandidateInput, EvidenceInput, Proposed, propose_candidate, propose_candidates
+
+
+class CandidateBatchIn(Shape):
+    """Up to 1,000 candidates."""
+
+    candidates: list[CandidateIn] = Field(min_length=1)
+
+
+class CandidatesBody(RootModel[CandidateIn | CandidateBatchIn]):
+    """One candidate, or a batch."""
+
+
+class CandidatesAnswer(RootModel[CandidateProposed | CandidatesProposed]):
+    """What became of one candidate, or of a batch."""
+
+
+class Candidates(ApiView):
+    """Take proposals."""
+
+    @describe(
+        name="propose_candidates",
+        summary="Propose what to remember",
+        text=(
+            "One candidate, or a batch of up to 1,000. Each names events of its scope as evidence; whether it "
+            "becomes a memory is decided afterwards. The same proposal again answers the first."
+        ),
+        body=CandidatesBody,
+        answers={202: CandidatesAnswer},
+    )
+    @once
+    def post(self, request: Request) -> Response:
+        """Take one candidate or a batch."""
+        if is_batch(request.data, name="candidates"):
+            return self._propose_batch(request.data)
+        candidate = read_shape(CandidateIn, request.data)
+        proposed = propose_candidate(caller=self.caller, proposal=as_input(candidate), now=self.now)
+        call_workers()
+        answer = _tell_proposed(proposed)
+        return tell(answer, status=202, headers={"Location": answer.status_url})
+
+    def _propose_batch(self, data: Mapping[str, Any]) -> Response:
+        items = read_batch(CandidateIn, data, name="candidates")
+        valid = [item for item in items if isinstance(item, CandidateIn)]
+        answers = iter(
+            propose_candidates(caller=self.caller, proposals=[as_input(item) for item in valid], now=self.now)
+        )
+        results = [
+            _tell_result(item if isinstance(item, Problem) else next(answers), at=f"/candidates/{index}")
+            for index, item in enumerate(items)
+        ]
+        accepted = sum(result.accepted is not None for result in results)
+        if accepted:
+            call_workers()
+        return tell(CandidatesProposed(accepted=accepted, refused=len(results) - accepted, results=results), status=202)
+
+
+class Candidate(ApiView):
+    """Tell what became of a candidate."""
+
+    @describe(
+        name="read_candidate",
+        summary="See what became of a candidate",
+        text="For its proposer and for whoever may view the scope.",
+        parameters=(CANDIDATE_ID,),
+        answers={200: CandidateOut},
+        problems=(403, 404),
+    )
+    def get(self, request: Request, candidate_id: str) -> Response:
+        """Tell what became of a candidate."""
+        del request
+        with self.reading() as caller:
+            found = access_candidate(caller=caller, candidate_id=read_path_id(candidate_id))
+        waits = found.status == CandidateStatus.NEEDS_CONFIRMATION
+        return tell(
+            CandidateOut(
+                candidate_id=found.id,
+                status=found.status,
+                action=found.action,
+                reason=found.reason,
+                fact_key=found.fact_key,
+                memory_id=found.memory_id,
+                decided_at=found.decided_at,
+                scope=ScopeOut(kind=found.scope_kind, key=found.scope_key),
+                subject=found.subject,
+                kind=found.kind,
+                memory_type=found.memory_type,
+                conditions=found.conditions,
+                content=found.content,
+                value=found.value,
+                epistemic_status=found.epistemic_status,
+                confidence=found.confidence,
+                stance=found.stance,
+                valid_from=found.valid_from,
+                valid_to=found.valid_to,
+                proposer=found.proposer,
+                author=found.author,
+                extractor=found.extractor,
+                policy_version=found.policy_version,
+                created_at=found.created_at,
+                question=found.reason if waits else None,
+            )
+        )
+
+
+def as_input(candidate: CandidateIn) -> CandidateInput:
+    """Return the candidate as the use case takes it."""
+    return CandidateInput(
+        scope=candidate.scope.as_pair(),
+        subject=candidate.subject,
+        fact_key=candidate.fact_key,
+        content=candidate.content,
+        value=candidate.claimed_value,
+        evidence=tuple(
+            EvidenceInput(item.event_id, None if item.span is None else (item.span.start, item.span.end))
+            for item in candidate.evidence
+        ),
+        kind=candidate.kind,
+        memory_type=candidate.memory_type,
+        conditions=dict(candidate.conditions),
+        epistemic_status=EpistemicStatus(candidate.epistemic_status),
+        confidence=candidate.confidence,
+        stance=candidate.stance,
+        valid_from=candidate.valid_from,
+        valid_to=candidate.valid_to,
+        statement=candidate.statement,
+        task=candidate.task,
+    )
+
+
+def _tell_proposed(proposed: Proposed) -> CandidateProposed:
+    return CandidateProposed(
+        candidate_id=proposed.candidate_id,
+        status=proposed.status,
+        status_url=reverse("api:candidate", args=[proposed.candidate_id]),
+    )
+
+
+def _tell_result(result: Proposed | Exception, *, at: str) -> CandidateResult:
+    if isinstance(result, Proposed):
+        return CandidateResult(status=202, accepted=_tell_proposed(result))
+    problem = result if isinstance(result, Problem) else tell_refusal(result, at=at)
+    if problem is None:
+        raise result
+    return CandidateResult(status=problem.status, problem=ProblemOut(**problem.as_json()))

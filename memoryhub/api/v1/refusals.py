@@ -1,0 +1,71 @@
+"""Refusals: what a use case says by an exception, as a problem."""
+
+from __future__ import annotations
+
+from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
+from memoryhub.api.v1.problems import Code, Fault, Problem
+from memoryhub.lib.db import StoreFailure
+from memoryhub.memory.candidate_queries import CandidateNotFound
+from memoryhub.memory.exceptions import (
+    CandidateProposedMeanwhile,
+    EventReceivedMeanwhile,
+    MemoryNotFound,
+    SourceRevoked,
+    StaleHead,
+)
+from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
+from memoryhub.usecases.answer_once import KeyReused, StillRunning
+from memoryhub.usecases.ingest import ActorForbidden, ActorNotFound
+from memoryhub.usecases.propose import EvidenceNotFound, EvidenceNotQuoted, PeriodRefused, ValueRefused
+from memoryhub.usecases.report_usage import NotRetrieved, RunNotFound
+from memoryhub.usecases.write_memory import EventIdReused
+
+_CODES: dict[type[Exception], Code] = {
+    ScopeNotFound: Code.NOT_FOUND,
+    MemoryNotFound: Code.NOT_FOUND,
+    CandidateNotFound: Code.NOT_FOUND,
+    RunNotFound: Code.NOT_FOUND,
+    ActorForbidden: Code.FORBIDDEN,
+    EventIdReused: Code.EVENT_ID_REUSED,
+    SourceRevoked: Code.SOURCE_REVOKED,
+    KeyReused: Code.IDEMPOTENCY_KEY_REUSED,
+}
+_PLACES: dict[type[Exception], tuple[Code, str]] = {
+    ActorNotFound: (Code.ACTOR_NOT_FOUND, "/actor"),
+    EvidenceNotFound: (Code.EVIDENCE_NOT_FOUND, "/evidence"),
+    EvidenceNotQuoted: (Code.EVIDENCE_NOT_QUOTED, "/evidence"),
+    BadSubjectKey: (Code.BAD_SUBJECT, "/subject"),
+    UndeclaredEntityType: (Code.UNDECLARED_ENTITY_TYPE, "/subject"),
+    ValueRefused: (Code.VALUE_REFUSED, "/value"),
+    PeriodRefused: (Code.PERIOD_REFUSED, "/valid_to"),
+}
+_AGAIN: dict[type[Exception], Code] = {
+    StaleHead: Code.CONTENDED,
+    EventReceivedMeanwhile: Code.CONTENDED,
+    CandidateProposedMeanwhile: Code.CONTENDED,
+    StoreFailure: Code.STORE_UNAVAILABLE,
+}
+_SOON = {"Retry-After": "1"}
+
+
+def tell_refusal(error: Exception, *, at: str = "") -> Problem | None:
+    """Return the problem that an exception of the rooms below states, or None if it states none.
+
+    `at` points to the item of a batch.
+    """
+    kind = type(error)
+    if isinstance(error, ScopeForbidden):
+        return Problem(Code.FORBIDDEN, str(error).capitalize() + ".", more={"right": error.right})
+    if isinstance(error, StillRunning):
+        return Problem(Code.IDEMPOTENCY_IN_PROGRESS, headers={"Retry-After": "1"})
+    if isinstance(error, NotRetrieved):
+        return Problem(Code.NOT_RETRIEVED, more={"memory_ids": error.memory_ids})
+    if kind in _AGAIN:
+        return Problem(_AGAIN[kind], headers=_SOON)
+    if kind in _PLACES:
+        code, place = _PLACES[kind]
+        detail = str(error) or kind.__name__
+        return Problem(code, errors=[Fault(at + place, code, detail)])
+    if kind in _CODES:
+        return Problem(_CODES[kind])
+    return None
