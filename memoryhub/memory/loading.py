@@ -70,9 +70,7 @@ def load_state(
     return read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
 
 
-def load_state_of_memory(
-    *, tenant_id: str, memory_id: str, now: datetime, as_derived: bool = False
-) -> MemoryState:
+def load_state_of_memory(*, tenant_id: str, memory_id: str, now: datetime, as_derived: bool = False) -> MemoryState:
     """Read the whole state of one memory, every claim and ruling.
 
     With `as_derived` only the claims that its head was last derived from, without those that came after and added

@@ -12,7 +12,7 @@ from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_json, naming_errors
 from memoryhub.lib.hashing import sha256_hex
 from memoryhub.lib.ids import new_id
-from memoryhub.memory.loading import read_instant
+from memoryhub.memory.loading import read_instant, source_of
 from memoryhub.memory.records import Committed
 from memoryhub.types.enums import CandidateStatus, Cardinality, ConflictState, MergeAction, ReviewKind
 
@@ -136,7 +136,7 @@ def _build_payload(
             "sources": candidate.sources,
         },
         "decision": _describe_decision(candidate, state, decision),
-        "status": name_status(decision),
+        "status": str(name_status(decision=decision, source=source_of(candidate))),
     }
     if waits:
         payload["opens_item"] = _open_item(
@@ -189,14 +189,14 @@ def _describe_decision(candidate: CandidateRecord, state: MemoryState, decision:
     return {"id": str(new_id()), "outbox_id": str(new_id()), "facts": facts, "inputs_digest": sha256_hex(inputs)}
 
 
-def name_status(decision: Decision) -> CandidateStatus:
-    """Return what a decision makes of its candidate."""
+def name_status(*, decision: Decision, source: SourceIdentity) -> CandidateStatus:
+    """Return what a decision makes of the candidate whose claim is known by `source`."""
     if decision.requires_person:
         return CandidateStatus.NEEDS_CONFIRMATION
-    if decision.action is MergeAction.REJECT:
-        return CandidateStatus.REJECTED
     changes = decision.changes
-    if changes.claim is not None and changes.conflict is not None and changes.claim.source in changes.conflict.members:
+    if decision.action is MergeAction.REJECT or source in changes.newly_dismissed:
+        return CandidateStatus.REJECTED
+    if changes.conflict is not None and source in changes.conflict.members:
         return CandidateStatus.PENDING
     return CandidateStatus.ACCEPTED
 

@@ -215,9 +215,7 @@ def _read_part(row: dict[str, Any]) -> PartRecord:
     return PartRecord(**row)
 
 
-def list_parts(
-    *, tenant_id: str, memory_id: str, decision_ids: Sequence[str] | None = None
-) -> list[PartRecord]:
+def list_parts(*, tenant_id: str, memory_id: str, decision_ids: Sequence[str] | None = None) -> list[PartRecord]:
     """Return every part a memory ever had, oldest version first; revoked and erased ones without their words.
 
     With `decision_ids`, only the parts that these decisions wrote.
@@ -229,9 +227,7 @@ def list_parts(
         params={"tenant": tenant_id, "memory": memory_id, "decisions": list(decision_ids or ())},
     )
     return [
-        part
-        if part.state in READABLE_STATES
-        else replace(part, content="", value=None, content_hash="")
+        part if part.state in READABLE_STATES else replace(part, content="", value=None, content_hash="")
         for part in map(_read_part, rows)
     ]
 
@@ -280,33 +276,37 @@ def list_decisions(
 
     `after` names the last one already read by (recorded_at, resulting version, id), which no two share.
     """
+    recorded, version, last = after or (None, None, None)
     rows = fetch_records(
         sql="""
             SELECT decision.id::text, decision.action, decision.reason, decision.requires_person,
                 decision.policy_version, decision.decider_id::text,
                 coalesce(nullif(decider.display_name, ''), decider.username) AS decider_name,
                 decision.expected_version, decision.resulting_version, decision.recorded_at,
-                decision.candidate_id::text, candidate.value, coalesce(candidate.content, '') AS content,
+                decision.candidate_id::text,
+                CASE WHEN claim.withdrawn_by IS NULL THEN candidate.value END AS value,
+                CASE WHEN claim.withdrawn_by IS NULL THEN coalesce(candidate.content, '') ELSE '' END AS content,
                 coalesce(nullif(author.display_name, ''), author.username) AS author_name
             FROM merge_decisions decision
             LEFT JOIN memory_candidates candidate
                 ON candidate.tenant_id = decision.tenant_id AND candidate.id = decision.candidate_id
+            LEFT JOIN memory_evidence claim ON claim.tenant_id = decision.tenant_id
+                AND claim.memory_id = decision.memory_id AND claim.candidate_id = decision.candidate_id
             LEFT JOIN principals decider ON decider.id = decision.decider_id
             LEFT JOIN principals author ON author.id = candidate.author_id
             WHERE decision.tenant_id = %(tenant)s AND decision.memory_id = %(memory)s
-        """
-        + (
-            ""
-            if after is None
-            else """ AND (decision.recorded_at, decision.resulting_version, decision.id)
-                > (%(recorded)s, %(version)s, %(id)s::uuid)"""
-        )
-        + " ORDER BY decision.recorded_at, decision.resulting_version, decision.id LIMIT %(limit)s",
+              AND (%(recorded)s::timestamptz IS NULL
+                   OR (decision.recorded_at, decision.resulting_version, decision.id)
+                      > (%(recorded)s::timestamptz, %(version)s::int, %(last)s::uuid))
+            ORDER BY decision.recorded_at, decision.resulting_version, decision.id LIMIT %(limit)s::bigint
+        """,
         params={
             "tenant": tenant_id,
             "memory": memory_id,
             "limit": limit,
-            **({} if after is None else dict(zip(("recorded", "version", "id"), after, strict=True))),
+            "recorded": recorded,
+            "version": version,
+            "last": last,
         },
     )
     return [DecisionRecord(**row) for row in rows]

@@ -253,7 +253,7 @@ def _requeue(*, tenant_id: str, candidate: CandidateRecord, epoch: int, now: dat
 
 def _tell(*, candidate: CandidateRecord, decision: Decision, committed: Committed, state: MemoryState) -> Consolidated:
     touched = not decision.requires_person and decision.action is not MergeAction.REJECT
-    status = name_status(decision)
+    status = name_status(decision=decision, source=source_of(candidate))
     return Consolidated(
         outcome="decided" if status in (CandidateStatus.ACCEPTED, CandidateStatus.REJECTED) else "waits",
         action=str(decision.action),

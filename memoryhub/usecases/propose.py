@@ -10,7 +10,6 @@ from memoryhub.access.callers import Actor
 from memoryhub.access.models import EntityType
 from memoryhub.access.operations import find_or_create_subject
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
-from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, fetch_json, naming_errors
@@ -171,9 +170,7 @@ def propose_candidates(
             return _propose_all(caller=caller, proposals=proposals, now=now)
 
 
-def _propose_all(
-    *, caller: Caller, proposals: Sequence[CandidateInput], now: datetime
-) -> list[Proposed | Exception]:
+def _propose_all(*, caller: Caller, proposals: Sequence[CandidateInput], now: datetime) -> list[Proposed | Exception]:
     """Propose in the order of keys, so that two batches that overlap cannot wait for each other in a circle."""
     desk = Desk(caller)
     results: dict[int, Proposed | Exception] = {}

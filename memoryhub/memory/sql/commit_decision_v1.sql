@@ -125,7 +125,7 @@ BEGIN
     IF p ? 'status' THEN
         UPDATE memory_candidates SET status = p->>'status', reason = p->>'reason',
             memory_id = CASE WHEN v_expected > 0 OR v_changes THEN v_memory ELSE memory_id END,
-            decided_at = v_recorded
+            decided_at = CASE WHEN p->>'status' IN ('accepted', 'rejected') THEN v_recorded END
         WHERE tenant_id = v_tenant AND id = (p->>'candidate_id')::uuid;
     END IF;
     IF p ? 'other_candidates' THEN
