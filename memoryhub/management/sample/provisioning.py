@@ -1,0 +1,147 @@
+"""Set up the sample's tenant, people, agents, scopes and rights; once, whatever was there before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub.access import operations
+from memoryhub.access.callers import RELAY_USER, authenticate_token
+from memoryhub.access.models import Principal, PrincipalKind, Scope, Tenant
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.management.sample.facts import BOT, FIELDS, name_maintainer
+from memoryhub.memory.models import Predicate
+from memoryhub.types.enums import Cardinality
+
+TENANT = "sample"
+PROJECT = "endoflife"
+PEOPLE_BEHIND_THE_FACTS = 26
+MAINTAINERS = "maintainers"
+PLANNER = "planner"
+ADMIN = "admin"
+
+READER = ("view_memory", "recall_memory")
+REVIEWER = (*READER, "review_memory")
+AGENT = (*READER, "ingest_event", "propose_memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Describe somebody who can sign in: what for, and with which rights on the project and on the tenant."""
+
+    username: str
+    name: str
+    role: str
+    rights: tuple[str, ...] = ()
+    tenant_rights: tuple[str, ...] = ()
+    has_own_scope: bool = False
+
+
+PEOPLE = (
+    Person("mei", "Mei", "reviewer", REVIEWER, has_own_scope=True),
+    Person(
+        "alice",
+        "Alice",
+        "lead",
+        (*REVIEWER, "promote_memory", "administer_scope", "read_audit"),
+        ("administer_tenant", "activate_policy"),
+        has_own_scope=True,
+    ),
+    Person("bob", "Bob", "member", READER),
+    Person("dana", "Dana", "data protection, requests", ("view_memory", "request_erasure"), ("manage_holds",)),
+    Person("erin", "Erin", "data protection, approves", ("view_memory", "approve_erasure"), ("reveal_identity",)),
+    Person("oscar", "Oscar", "operator", (), ("operate",)),
+    Person("nora", "Nora", "auditor", ("view_memory", "read_audit")),
+)
+MACHINES = (PLANNER, BOT)
+
+
+def provision_sample(*, keys: dict[str, str], now: datetime) -> None:
+    """Make what is missing of the sample's tenant; what is there stays as it is, but for the keys."""
+    tenant = Tenant.objects.filter(slug=TENANT).first() or operations.create_tenant(slug=TENANT, name="Sample", now=now)
+    for person in PEOPLE:
+        _have_person(tenant=tenant, username=person.username, name=person.name, password=keys[person.username])
+    _have_administrator(password=keys[ADMIN])
+    planner = _have_machine(tenant=tenant, username=PLANNER, name="Planner", kind=PrincipalKind.AGENT)
+    bot = _have_machine(tenant=tenant, username=BOT, name="Release bot", kind=PrincipalKind.SERVICE)
+    authors = [bot]
+    for number in range(1, PEOPLE_BEHIND_THE_FACTS + 1):
+        username = name_maintainer(number)
+        authors.append(_have_person(tenant=tenant, username=username, name=f"Maintainer {number}", password=None))
+    for author in authors:
+        operations.join_group(tenant=tenant, principal=author, role=MAINTAINERS)
+    with tenant_context(tenant.pk):
+        _declare(tenant=tenant)
+        _grant(tenant=tenant, planner=planner, bot=bot, now=now)
+    _have_token(principal=planner, secret=keys[PLANNER], actions=(*AGENT, RELAY_USER), now=now)
+    _have_token(principal=bot, secret=keys[BOT], actions=AGENT, now=now)
+
+
+def _have_person(*, tenant: Tenant, username: str, name: str, password: str | None) -> Principal:
+    found = Principal.objects.filter(tenant=tenant, username=username).first()
+    if found is None:
+        return operations.create_principal(tenant=tenant, username=username, display_name=name, password=password)
+    if password is not None and not found.check_password(password):
+        found.set_password(password)
+        found.save(update_fields=["password"])
+    return found
+
+
+def _have_administrator(*, password: str) -> None:
+    found = Principal.objects.filter(username=ADMIN, is_superuser=True).first()
+    if found is None:
+        Principal.objects.create_superuser(ADMIN, password=password, display_name="Administrator")
+    elif not found.check_password(password):
+        found.set_password(password)
+        found.save(update_fields=["password"])
+
+
+def _have_machine(*, tenant: Tenant, username: str, name: str, kind: PrincipalKind) -> Principal:
+    found = Principal.objects.filter(tenant=tenant, username=username).first()
+    return found or operations.create_principal(tenant=tenant, username=username, display_name=name, kind=kind)
+
+
+def _declare(*, tenant: Tenant) -> None:
+    for name in ("product", "service", "person", "customer"):
+        operations.declare_entity_type(tenant=tenant, name=name)
+    for field in FIELDS:
+        Predicate.objects.get_or_create(
+            tenant=tenant,
+            fact_key=f"release.{field}",
+            defaults={
+                "authority_group": f"{tenant.slug}/{MAINTAINERS}",
+                "value_schema": {"type": "string" if field == "latest" else ["string", "boolean"]},
+            },
+        )
+    Predicate.objects.get_or_create(
+        tenant=tenant, fact_key="preference.general", defaults={"cardinality": Cardinality.MANY}
+    )
+
+
+def _grant(*, tenant: Tenant, planner: Principal, bot: Principal, now: datetime) -> None:
+    people = {person.username: person for person in Principal.objects.filter(tenant=tenant)}
+    project = _have_scope(
+        tenant=tenant, kind="project", key=PROJECT, name="Product lifecycles", owner=people["alice"], now=now
+    )
+    operations.grant_rights(scope=project, principal=planner, rights=AGENT)
+    operations.grant_rights(scope=project, principal=bot, rights=AGENT)
+    for person in PEOPLE:
+        principal = people[person.username]
+        operations.grant_rights(scope=project, principal=principal, rights=person.rights)
+        operations.grant_tenant_rights(tenant=tenant, principal=principal, rights=person.tenant_rights)
+        if person.has_own_scope:
+            own = _have_scope(
+                tenant=tenant, kind="user", key=person.username, name=person.name, owner=principal, now=now
+            )
+            operations.grant_rights(scope=own, principal=principal, rights=REVIEWER)
+            operations.grant_rights(scope=own, principal=planner, rights=AGENT)
+
+
+def _have_scope(*, tenant: Tenant, kind: str, key: str, name: str, owner: Principal, now: datetime) -> Scope:
+    found = Scope.objects.filter(tenant=tenant, kind=kind, key=key).first()
+    return found or operations.create_scope(tenant=tenant, kind=kind, key=key, name=name, owner=owner, now=now)
+
+
+def _have_token(*, principal: Principal, secret: str, actions: tuple[str, ...], now: datetime) -> None:
+    if authenticate_token(secret=secret, now=now) is None:
+        operations.issue_token(principal=principal, name="sample", actions=actions, now=now, secret=secret)
