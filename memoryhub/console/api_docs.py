@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 from django.conf import settings
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 
 from memoryhub.console.frame import Viewer, render_screen, screen
 
@@ -83,10 +83,14 @@ def show_api(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 
 @screen
-def download_schema(request: HttpRequest, viewer: Viewer) -> FileResponse:
+def download_schema(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Hand out the OpenAPI file as it is committed."""
     del request, viewer
-    return FileResponse(_SCHEMA.open("rb"), as_attachment=True, filename="openapi.yaml")
+    return HttpResponse(
+        _SCHEMA.read_bytes(),
+        content_type="application/yaml",
+        headers={"Content-Disposition": 'attachment; filename="openapi.yaml"'},
+    )
 
 
 @cache
