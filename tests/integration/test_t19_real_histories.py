@@ -12,7 +12,7 @@ import os
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -154,9 +154,7 @@ def build_house() -> House:
         scope = operations.create_scope(tenant=tenant, kind=SCOPE[0], key=SCOPE[1], name="", owner=None, now=now)
         operations.declare_entity_type(tenant=tenant, name="product")
         for name in FIELDS:
-            Predicate.objects.create(
-                tenant=tenant, fact_key=f"release.{name}", authority_group=f"{slug}/maintainers"
-            )
+            Predicate.objects.create(tenant=tenant, fact_key=f"release.{name}", authority_group=f"{slug}/maintainers")
         for sender in (bot, relay):
             operations.grant_rights(scope=scope, principal=sender, rights=RIGHTS)
         operations.grant_rights(scope=scope, principal=reviewer, rights=("view_memory", "review_memory"))
@@ -198,9 +196,7 @@ def send(house: House, changes: Sequence[Change]) -> Counter[str]:
             results = ingest_events(caller=sender, events=batch, now=clock.now())
             counted.update(result.outcome for result in results)
     for change in changes:
-        proposed = propose_candidate(
-            caller=house.sender(change), proposal=house.proposal(change), now=clock.now()
-        )
+        proposed = propose_candidate(caller=house.sender(change), proposal=house.proposal(change), now=clock.now())
         counted["known" if proposed.is_replay else "proposed"] += 1
     return counted
 
@@ -236,17 +232,13 @@ def read_queue(house: House) -> list[Waiting]:
 def accept(house: House, waiting: Waiting) -> None:
     resolve_review(
         caller=house.reviewer,
-        resolution=Resolution(
-            item_id=waiting.item_id, verb=Verb.ACCEPT, expected_version=waiting.memory_version
-        ),
+        resolution=Resolution(item_id=waiting.item_id, verb=Verb.ACCEPT, expected_version=waiting.memory_version),
         now=clock.now(),
     )
 
 
 def count_actions(house: House) -> Counter[str]:
-    return Counter(
-        row[0] for row in ask(house, "SELECT action FROM merge_decisions WHERE tenant_id = %(tenant)s")
-    )
+    return Counter(row[0] for row in ask(house, "SELECT action FROM merge_decisions WHERE tenant_id = %(tenant)s"))
 
 
 def read_state(house: House, valid_at: datetime) -> State:
@@ -264,7 +256,9 @@ def read_state(house: House, valid_at: datetime) -> State:
         at=valid_at,
     )
     found = {
-        (label.removeprefix("product:"), cycle, key.removeprefix("release.")): None if value is None else json.loads(value)
+        (label.removeprefix("product:"), cycle, key.removeprefix("release.")): None
+        if value is None
+        else json.loads(value)
         for label, cycle, key, value in rows
     }
     assert len(found) == len(rows), "two parts of one memory hold at one instant"
@@ -298,11 +292,13 @@ def to_key(change: Change) -> Key:
     return (change.product, change.cycle, change.field)
 
 
+def to_memory_key(subject: str, cycle: str, fact_key: str) -> Key:
+    return (subject.removeprefix("product:"), cycle, fact_key.removeprefix("release."))
+
+
 def replay(changes: Sequence[Change], until: datetime) -> State:
     """Return what the commits up to an instant left behind."""
-    made = sorted(
-        (change for change in changes if change.time <= until), key=lambda change: (change.time, change.seq)
-    )
+    made = sorted((change for change in changes if change.time <= until), key=lambda change: (change.time, change.seq))
     return {to_key(change): change.value for change in made}
 
 
@@ -317,9 +313,7 @@ def test_only_what_was_put_back_waits_for_a_person(
     promise_report(count=len(in_order.queue), what="conflicts, each one in the queue")
 
 
-def test_every_key_ends_as_its_newest_change_left_it(
-    in_order: Loaded, newest: State, promise_report: PromiseReport
-):
+def test_every_key_ends_as_its_newest_change_left_it(in_order: Loaded, newest: State, promise_report: PromiseReport):
     held = read_state(in_order.house, clock.now())
     assert held == newest
     assert len(held) == 472
@@ -332,7 +326,7 @@ def test_every_past_commit_is_answered_as_it_was(
 ):
     house, today = in_order.house, clock.now()
     memories = {
-        (label.removeprefix("product:"), cycle, key.removeprefix("release.")): memory
+        to_memory_key(label, cycle, key): memory
         for label, cycle, key, memory in ask(
             house,
             """

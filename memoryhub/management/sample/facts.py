@@ -36,8 +36,8 @@ class Change:
 
     @property
     def event_id(self) -> str:
-        """The id under which the change is sent."""
-        return f"endoflife-{self.seq}"
+        """The id under which the change is sent; ids sort as the changes do."""
+        return f"endoflife-{self.seq:05}"
 
     @property
     def subject(self) -> str:
@@ -57,8 +57,16 @@ class Change:
     @property
     def statement(self) -> str:
         """The change as a sentence."""
-        shown = {None: "no longer stated", True: "yes", False: "no"}.get(self.value, self.value)
-        return f"{PRODUCTS[self.product]} {self.cycle}, {FIELDS[self.field]}: {shown}."
+        return f"{PRODUCTS[self.product]} {self.cycle}, {FIELDS[self.field]}: {say_value(self.value)}."
+
+
+def say_value(value: str | bool | None, /) -> str:
+    """Return a value in words."""
+    if value is None:
+        return "no longer stated"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
 
 
 @dataclass(frozen=True, slots=True)
