@@ -304,7 +304,7 @@ def replay(changes: Sequence[Change], until: datetime) -> State:
 
 def test_only_what_was_put_back_waits_for_a_person(
     in_order: Loaded, changes: list[Change], promise_report: PromiseReport
-):
+) -> None:
     assert {waiting.seq for waiting in in_order.queue} == CONTESTED
     assert len(in_order.queue) <= 0.01 * len(changes)
     assert in_order.actions["ADD"] == len({to_key(change) for change in changes}) == 472
@@ -313,7 +313,9 @@ def test_only_what_was_put_back_waits_for_a_person(
     promise_report(count=len(in_order.queue), what="conflicts, each one in the queue")
 
 
-def test_every_key_ends_as_its_newest_change_left_it(in_order: Loaded, newest: State, promise_report: PromiseReport):
+def test_every_key_ends_as_its_newest_change_left_it(
+    in_order: Loaded, newest: State, promise_report: PromiseReport
+) -> None:
     held = read_state(in_order.house, clock.now())
     assert held == newest
     assert len(held) == 472
@@ -323,7 +325,7 @@ def test_every_key_ends_as_its_newest_change_left_it(in_order: Loaded, newest: S
 
 def test_every_past_commit_is_answered_as_it_was(
     in_order: Loaded, changes: list[Change], promise_report: PromiseReport
-):
+) -> None:
     house, today = in_order.house, clock.now()
     memories = {
         to_memory_key(label, cycle, key): memory
@@ -352,7 +354,7 @@ def test_every_past_commit_is_answered_as_it_was(
     promise_report(count=answers, what="as-of answers right at 100 commits")
 
 
-def test_rows_sent_twice_change_nothing(in_order: Loaded, changes: list[Change], promise_report: PromiseReport):
+def test_rows_sent_twice_change_nothing(in_order: Loaded, changes: list[Change], promise_report: PromiseReport) -> None:
     house = in_order.house
     before = read_versions(house), read_parts(house), count_actions(house)
     assert send(house, changes) == {"replayed": len(changes), "known": len(changes)}
@@ -361,7 +363,7 @@ def test_rows_sent_twice_change_nothing(in_order: Loaded, changes: list[Change],
     promise_report(count=len(changes), what="changes sent again without effect")
 
 
-def test_the_tables_are_what_the_evidence_derives_to(in_order: Loaded, promise_report: PromiseReport):
+def test_the_tables_are_what_the_evidence_derives_to(in_order: Loaded, promise_report: PromiseReport) -> None:
     assert list(check_memories(tenant_id=in_order.house.tenant_id)) == []
     promise_report(count=len(read_versions(in_order.house)), what="memories derived again")
 
@@ -369,14 +371,14 @@ def test_the_tables_are_what_the_evidence_derives_to(in_order: Loaded, promise_r
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_shuffled_changes_end_in_the_same_state(
     in_order: Loaded, changes: list[Change], seed: int, promise_report: PromiseReport
-):
+) -> None:
     shuffled = load(random.Random(seed).sample(changes, len(changes)))  # noqa: S311 - it can be repeated
     assert {waiting.seq for waiting in shuffled.queue} == CONTESTED
     assert read_parts(shuffled.house) == read_parts(in_order.house)
     promise_report(count=len(changes), what="changes shuffled to the same state")
 
 
-def test_a_late_older_fact_never_becomes_current(changes: list[Change], promise_report: PromiseReport):
+def test_a_late_older_fact_never_becomes_current(changes: list[Change], promise_report: PromiseReport) -> None:
     house = build_house()
     current: State = {}
     for change in reversed([one for one in changes if one.product == "python"]):

@@ -13,8 +13,15 @@ from memoryhub.lib import clock
 from memoryhub.management.sample.facts import BOT
 from memoryhub.management.sample.keys import load_keys
 from memoryhub.management.sample.loader import LoadFailed, Report, load_sample
-from memoryhub.management.sample.provisioning import ADMIN, MACHINES, PEOPLE, PLANNER, provision_sample
-from memoryhub.types.enums import MergeAction
+from memoryhub.management.sample.provisioning import (
+    ADMIN,
+    MACHINES,
+    PEOPLE,
+    PLANNER,
+    count_waiting,
+    provision_sample,
+)
+from memoryhub.types.enums import MergeAction, ReviewKind
 
 
 class Command(BaseCommand):
@@ -49,13 +56,13 @@ class Command(BaseCommand):
                 )
         except LoadFailed as reason:
             raise CommandError(str(reason)) from None
-        console.print(describe_results(report))
+        console.print(describe_results(report, count_waiting()))
         console.print(describe_sign_ins(keys))
         console.print(f"Agents' tokens: {PLANNER} {keys[PLANNER]}  {BOT} {keys[BOT]}", soft_wrap=True, highlight=False)
 
 
-def describe_results(report: Report) -> Table:
-    """Return what the events became."""
+def describe_results(report: Report, waiting: dict[str, int]) -> Table:
+    """Return what the events became, and how many items wait for a person."""
     table = Table(title="What the sample became", title_justify="left")
     table.add_column("decision")
     table.add_column("candidates", justify="right")
@@ -65,8 +72,8 @@ def describe_results(report: Report) -> Table:
     table.add_row("events sent", str(report.sent))
     table.add_row("decided in an earlier load", str(report.earlier))
     table.add_row("events that propose nothing", str(report.silent))
-    table.add_row("conflicts that wait for a reviewer", str(len(report.disputed)))
-    table.add_row("guesses that wait for their owner", str(report.confirmations))
+    table.add_row("conflicts that wait for a reviewer", str(waiting.get(ReviewKind.CONFLICT, 0)))
+    table.add_row("guesses that wait for their owner", str(waiting.get(ReviewKind.CONFIRMATION, 0)))
     return table
 
 

@@ -48,16 +48,14 @@ class Item:
 class Report:
     """Count what the load led to.
 
-    `actions` counts decisions, `confirmations` what waits for its owner, `silent` the events that led to nothing.
-    `earlier` counts what was decided before this load began; `disputed` holds the memories with an open conflict.
+    `actions` counts the decisions that no person was needed for, `silent` the events that led to nothing, and
+    `earlier` what was decided before this load began.
     """
 
     sent: int = 0
     earlier: int = 0
     silent: int = 0
-    confirmations: int = 0
     actions: Counter[str] = field(default_factory=Counter)
-    disputed: set[str] = field(default_factory=set)
 
 
 def load_sample(*, url: str, host: str, keys: dict[str, str], now: datetime, progress: Progress) -> Report:
@@ -191,12 +189,9 @@ def _count(report: Report, candidates: list[dict[str, Any]], now: datetime) -> N
         report.silent += 1
     for candidate in candidates:
         if candidate["status"] == "needs_confirmation":
-            report.confirmations += 1
             continue
         report.actions[candidate["action"]] += 1
-        if candidate["status"] == "pending":
-            report.disputed.add(candidate["memory_id"])
-        elif datetime.fromisoformat(candidate["decided_at"]) < now:
+        if candidate["decided_at"] is not None and datetime.fromisoformat(candidate["decided_at"]) < now:
             report.earlier += 1
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Count
+
 from memoryhub.access import operations
 from memoryhub.access.callers import RELAY_USER, authenticate_token
 from memoryhub.access.models import Principal, PrincipalKind, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.management.sample.facts import BOT, FIELDS, name_maintainer
 from memoryhub.memory.models import Predicate
-from memoryhub.types.enums import Cardinality
+from memoryhub.review.models import ReviewItem
+from memoryhub.types.enums import Cardinality, ReviewState
 
 TENANT = "sample"
 PROJECT = "endoflife"
@@ -75,6 +78,14 @@ def provision_sample(*, keys: dict[str, str], now: datetime) -> None:
         _grant(tenant=tenant, planner=planner, bot=bot, now=now)
     _have_token(principal=planner, secret=keys[PLANNER], actions=(*AGENT, RELAY_USER), now=now)
     _have_token(principal=bot, secret=keys[BOT], actions=AGENT, now=now)
+
+
+def count_waiting() -> dict[str, int]:
+    """Return how many items of the sample's queues are open, by kind."""
+    tenant = Tenant.objects.get(slug=TENANT)
+    with tenant_context(tenant.pk, read_only=True):
+        waiting = ReviewItem.objects.filter(tenant=tenant, state=ReviewState.OPEN).values_list("kind")
+        return dict(waiting.annotate(Count("id")))
 
 
 def _have_person(*, tenant: Tenant, username: str, name: str, password: str | None) -> Principal:
