@@ -14,7 +14,7 @@ from memoryhub.memory.exceptions import EventReceivedMeanwhile, SourceRevoked
 from memoryhub.memory.loading import read_instant, read_state
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.types.enums import CandidateStatus, Trust
+from memoryhub.types.enums import CandidateStatus, MergeAction, Trust
 from memoryhub.usecases.consolidate import Consolidated, settle_candidate
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event, digest_event
 from memoryhub.usecases.propose import (
@@ -157,15 +157,16 @@ def _tell_earlier(*, caller: Caller, event: EventInput, record: dict[str, Any], 
         SourceRevoked: what it said was erased.
     """
     if earlier["salt"] is None:
-        raise SourceRevoked
-    again = digest_event(
+        # Nothing is left to compare with: a write that was refused is told again, one that was erased is gone.
+        if earlier["action"] != MergeAction.REJECT:
+            raise SourceRevoked
+    elif earlier["action"] is None or earlier["content_digest"] != digest_event(
         caller=caller,
         event=event,
         actor_id=record["actor"],
         payload=record["payload"],
         salt=bytes.fromhex(earlier["salt"]),
-    )
-    if again != earlier["content_digest"] or earlier["action"] is None:
+    ):
         raise EventIdReused
     waits = earlier["status"] in (CandidateStatus.PENDING, CandidateStatus.NEEDS_CONFIRMATION)
     return Written(

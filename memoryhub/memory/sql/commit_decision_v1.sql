@@ -22,6 +22,8 @@ DECLARE
     v_changes boolean := coalesce((p->>'changes_head')::boolean, false);
     v_epoch bigint;
     v_barrier uuid;
+    v_touched uuid;
+    v_decided timestamptz;
     v_set uuid;
     v_rows int;
     v_item record;
@@ -99,6 +101,9 @@ BEGIN
         END IF;
     END IF;
 
+    v_touched := CASE WHEN v_expected > 0 OR v_changes THEN v_memory END;
+    v_decided := CASE WHEN p->>'status' IN ('accepted', 'rejected') THEN v_recorded END;
+
     -- (d) What came with an explicit write: the event, its evidence, the candidate.
     IF p ? 'event' THEN
         PERFORM append_record_v1(p->'event');
@@ -107,7 +112,7 @@ BEGIN
         PERFORM write_evidence_v1(v_tenant, p->'evidence', v_recorded);
     END IF;
     IF p ? 'candidate' THEN
-        PERFORM append_candidate_v1(p->'candidate', v_memory);
+        PERFORM append_candidate_v1(p->'candidate', v_touched, p->>'status', p->>'reason', v_decided);
     END IF;
 
     IF v_barrier IS NOT NULL THEN
@@ -117,15 +122,14 @@ BEGIN
         policy_version, decider_id, expected_version, resulting_version, deletion_epoch, inputs_digest, facts,
         recorded_at)
     VALUES ((p#>>'{decision,id}')::uuid, v_tenant, (p->>'candidate_id')::uuid,
-        CASE WHEN v_expected > 0 OR v_changes THEN v_memory END, v_scope, p->>'action',
+        v_touched, v_scope, p->>'action',
         coalesce((p->>'requires_person')::boolean, false), p->>'reason', p->>'policy_version',
         (p->>'decider')::uuid, v_expected, v_version, v_epoch, p#>>'{decision,inputs_digest}',
         p#>'{decision,facts}', v_recorded);
 
-    IF p ? 'status' THEN
+    IF p ? 'status' AND NOT p ? 'candidate' THEN
         UPDATE memory_candidates SET status = p->>'status', reason = p->>'reason',
-            memory_id = CASE WHEN v_expected > 0 OR v_changes THEN v_memory ELSE memory_id END,
-            decided_at = CASE WHEN p->>'status' IN ('accepted', 'rejected') THEN v_recorded END
+            memory_id = coalesce(v_touched, memory_id), decided_at = v_decided
         WHERE tenant_id = v_tenant AND id = (p->>'candidate_id')::uuid;
     END IF;
     IF p ? 'other_candidates' THEN
@@ -262,7 +266,7 @@ BEGIN
             priority, expected_version, opened_at, waiting_on, outcome)
         VALUES ((p#>>'{opens_item,id}')::uuid, v_tenant, p#>>'{opens_item,kind}',
             (p#>>'{opens_item,object_id}')::uuid, v_scope,
-            CASE WHEN v_expected > 0 OR v_changes THEN v_memory END, (p#>>'{opens_item,candidate}')::uuid, 'open',
+            v_touched, (p#>>'{opens_item,candidate}')::uuid, 'open',
             p#>>'{opens_item,reason}', 0, v_version, v_recorded, p#>>'{opens_item,waiting_on}', '')
         ON CONFLICT (tenant_id, object_id) WHERE state = 'open'
         DO UPDATE SET expected_version = excluded.expected_version, reason = excluded.reason,

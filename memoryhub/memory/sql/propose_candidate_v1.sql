@@ -20,7 +20,7 @@ BEGIN
         RETURN jsonb_build_object('candidate', known.id, 'status', known.status, 'new', false);
     END IF;
     PERFORM write_evidence_v1(v_tenant, p_evidence, p_now);
-    IF NOT append_candidate_v1(p, NULL) THEN
+    IF NOT append_candidate_v1(p) THEN
         -- Another request proposed it between the look and here; its transaction is done, ours starts over.
         RAISE EXCEPTION 'proposed meanwhile' USING ERRCODE = 'unique_violation',
             CONSTRAINT = 'memory_candidates_are_extracted_once';
