@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.db import models
 from django.http import HttpRequest
 
@@ -54,6 +55,8 @@ class PrincipalAdmin(ReadOnlyAdmin):
 admin.site.site_header = admin.site.site_title = "memoryhub"
 admin.site.index_title = "Break-glass administration"
 admin.site.register(Principal, PrincipalAdmin)
+admin.site.unregister(Group)
+admin.site.register(Group, ReadOnlyAdmin)
 for table in apps.get_app_config("memoryhub").get_models():
     if table is not Principal:
         admin.site.register(table, ReadOnlyAdmin)

@@ -73,9 +73,9 @@ LOGIN_REDIRECT_URL = "/"
 # --- Parts ---------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "django.contrib.auth",  # before ours, which takes its editable page of groups away
     "memoryhub",
     "django.contrib.admin",
-    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
