@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -51,6 +51,7 @@ class History:
         self.cycles = cycles
         self.now = RECORDED
         self.done: Counter[str] = Counter()
+        self.said: list[CandidateInput] = []
         with tenant_context(self.cast.tenant_id):
             Predicate.objects.create(tenant=self.cast.tenant, fact_key="asks.first", requires_confirmation=True)
             Predicate.objects.create(tenant=self.cast.tenant, fact_key="has.many", cardinality=Cardinality.MANY)
@@ -70,49 +71,60 @@ class History:
                 self._claim()
 
     def _claim(self) -> None:
-        draw = self.random
-        event_id = str(new_id())
-        cast = self.cast
+        draw, cast = self.random, self.cast
         begins = BEGINNING + draw.randrange(60) * DAY
+        event = EventInput(
+            event_id=str(new_id()),
+            scope=SCOPE,
+            source_type=draw.choice(["commit", "commit", "message", "document"]),
+            occurred_at=begins,
+            payload={"text": "somebody says something"},
+            actor=draw.choice([None, cast.alice.username, cast.bob.username, cast.bot.username]),
+            source_seq=draw.randrange(3),
+        )
+        proposal = self._propose(event)
+        if self.said and draw.random() < 0.2:  # said again, with reference to the first time: no lineage of its own
+            first = draw.choice(self.said)
+            proposal = replace(first, evidence=(*proposal.evidence, first.evidence[0]))
+        written = write_memory(caller=self.caller, event=event, proposal=proposal, now=self.now)
+        self.said.append(proposal)
+        self.done[written.result.action] += 1
+        if draw.random() < 0.1:
+            again = write_memory(caller=self.caller, event=event, proposal=proposal, now=self.now)
+            assert again.is_replay
+            assert again.result.candidate_id == written.result.candidate_id
+
+    def _propose(self, event: EventInput) -> CandidateInput:
+        draw, begins = self.random, event.occurred_at
         ends = begins + draw.randrange(1, 20) * DAY if draw.random() < 0.3 else None
         states_period = ends is not None or draw.random() < 0.3
         value = draw.choice(["a", "b", "c", None])
-        written = write_memory(
-            caller=self.caller,
-            event=EventInput(
-                event_id=event_id,
-                scope=SCOPE,
-                source_type=draw.choice(["commit", "commit", "message", "document"]),
-                occurred_at=begins,
-                payload={"text": f"somebody says {value}"},
-                actor=draw.choice([None, cast.alice.username, cast.bob.username, cast.bot.username]),
-                source_seq=draw.randrange(3),
-            ),
-            proposal=CandidateInput(
-                scope=SCOPE,
-                subject=f"product:p{draw.randrange(2)}",
-                fact_key=draw.choice(KEYS),
-                content=f"it is {value}",
-                value=value,
-                conditions={"cycle": draw.randrange(self.cycles)},
-                evidence=(EvidenceInput(event_id),),
-                kind=draw.choice([CandidateKind.FACT] * 4 + [CandidateKind.LEAD]),
-                epistemic_status=draw.choice([EpistemicStatus.EXPLICIT, EpistemicStatus.OBSERVED]),
-                confidence=draw.choice([1.0, 0.8, 0.3]),
-                stance=draw.choice([Stance.SUPPORTS] * 8 + [Stance.CONTRADICTS, Stance.QUALIFIES]),
-                valid_from=begins if states_period else None,
-                valid_to=ends,
-            ),
-            now=self.now,
+        return CandidateInput(
+            scope=SCOPE,
+            subject=f"product:p{draw.randrange(2)}",
+            fact_key=draw.choice(KEYS),
+            content=f"it is {value}",
+            value=value,
+            conditions={"cycle": draw.randrange(self.cycles)},
+            evidence=(EvidenceInput(event.event_id),),
+            kind=draw.choice([CandidateKind.FACT] * 4 + [CandidateKind.LEAD]),
+            epistemic_status=draw.choice([EpistemicStatus.EXPLICIT, EpistemicStatus.OBSERVED]),
+            confidence=draw.choice([1.0, 0.8, 0.3]),
+            stance=draw.choice([Stance.SUPPORTS] * 8 + [Stance.CONTRADICTS, Stance.QUALIFIES]),
+            valid_from=begins if states_period else None,
+            valid_to=ends,
         )
-        self.done[written.result.action] += 1
 
     def _rule(self) -> None:
         draw = self.random
         with tenant_context(self.tenant_id, read_only=True):
             items = fetch_all(
                 sql="SELECT item.id::text, coalesce(head.version, 0) FROM review_items item"
-                " LEFT JOIN memory_heads head ON head.id = item.memory_id WHERE item.state = 'open' ORDER BY item.id",
+                " JOIN memory_candidates asked ON asked.id = item.candidate_id"
+                " LEFT JOIN memory_heads head ON (head.scope_id, head.subject_id, head.memory_type, head.fact_key,"
+                "   head.conditions_digest) = (asked.scope_id, asked.subject_id, asked.memory_type, asked.fact_key,"
+                "   asked.conditions_digest) AND head.value_key IN ('', asked.value_digest)"
+                " WHERE item.state = 'open' ORDER BY item.id",
                 params=[],
             )
         if not items:

@@ -128,9 +128,11 @@ BEGIN
         p#>'{decision,facts}', v_recorded);
 
     IF p ? 'status' AND NOT p ? 'candidate' THEN
+        -- What was accepted stays accepted, also when a late claim contests it and a person rules on it.
         UPDATE memory_candidates SET status = p->>'status', reason = p->>'reason',
             memory_id = coalesce(v_touched, memory_id), decided_at = v_decided
-        WHERE tenant_id = v_tenant AND id = (p->>'candidate_id')::uuid;
+        WHERE tenant_id = v_tenant AND id = (p->>'candidate_id')::uuid
+          AND status IN ('pending', 'needs_confirmation');
     END IF;
     IF p ? 'other_candidates' THEN
         UPDATE memory_candidates candidate SET status = other.status, reason = other.reason,
