@@ -18,6 +18,7 @@ from memoryhub.management.sample.provisioning import (
     MACHINES,
     PEOPLE,
     PLANNER,
+    count_events,
     count_waiting,
     provision_sample,
 )
@@ -42,8 +43,8 @@ class Command(BaseCommand):
             people=[*(person.username for person in PEOPLE), ADMIN],
             machines=MACHINES,
         )
-        now = clock.now()
-        provision_sample(keys=keys, now=now)
+        provision_sample(keys=keys, now=clock.now())
+        held = count_events()
         columns = (TextColumn("{task.description:10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         try:
             with Progress(*columns, console=console) as progress:
@@ -51,33 +52,32 @@ class Command(BaseCommand):
                     url=options["url"].rstrip("/"),
                     host=settings.ALLOWED_HOSTS[0],
                     keys=keys,
-                    now=now,
                     progress=progress,
                 )
         except LoadFailed as reason:
             raise CommandError(str(reason)) from None
-        console.print(describe_results(report, count_waiting()))
-        console.print(describe_sign_ins(keys))
+        console.print(describe_results(report=report, new=count_events() - held, waiting=count_waiting()))
+        console.print(describe_sign_ins(keys=keys))
         console.print(f"Agents' tokens: {PLANNER} {keys[PLANNER]}  {BOT} {keys[BOT]}", soft_wrap=True, highlight=False)
 
 
-def describe_results(report: Report, waiting: dict[str, int]) -> Table:
+def describe_results(*, report: Report, new: int, waiting: dict[str, int]) -> Table:
     """Return what the events became, and how many items wait for a person."""
     table = Table(title="What the sample became", title_justify="left")
     table.add_column("decision")
-    table.add_column("candidates", justify="right")
+    table.add_column("count", justify="right")
     for action in MergeAction:
         table.add_row(str(action), str(report.actions[action]))
     table.add_section()
-    table.add_row("events sent", str(report.sent))
-    table.add_row("decided in an earlier load", str(report.earlier))
+    table.add_row("new events", str(new))
+    table.add_row("events known from an earlier load", str(report.sent - new))
     table.add_row("events that propose nothing", str(report.silent))
     table.add_row("conflicts that wait for a reviewer", str(waiting.get(ReviewKind.CONFLICT, 0)))
     table.add_row("guesses that wait for their owner", str(waiting.get(ReviewKind.CONFIRMATION, 0)))
     return table
 
 
-def describe_sign_ins(keys: dict[str, str]) -> Table:
+def describe_sign_ins(*, keys: dict[str, str]) -> Table:
     """Return who can sign in, as what."""
     table = Table(title="Sign-ins", title_justify="left")
     for name in ("user name", "password", "role"):

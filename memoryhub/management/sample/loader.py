@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote
@@ -46,19 +45,17 @@ class Item:
 
 @dataclass(slots=True)
 class Report:
-    """Count what the load led to.
+    """Count what the load led to: decisions by action, and the events that led to none.
 
-    `actions` counts the decisions that no person was needed for, `silent` the events that led to nothing, and
-    `earlier` what was decided before this load began.
+    What needs a person first is not counted here: it waits in a queue.
     """
 
     sent: int = 0
-    earlier: int = 0
     silent: int = 0
     actions: Counter[str] = field(default_factory=Counter)
 
 
-def load_sample(*, url: str, host: str, keys: dict[str, str], now: datetime, progress: Progress) -> Report:
+def load_sample(*, url: str, host: str, keys: dict[str, str], progress: Progress) -> Report:
     """Send every item, and wait until each is decided; what was sent before is known and changes nothing.
 
     `host` is the name under which the server knows itself.
@@ -77,7 +74,7 @@ def load_sample(*, url: str, host: str, keys: dict[str, str], now: datetime, pro
         deciding = progress.add_task("decided", total=len(items))
         pool = stack.enter_context(ThreadPoolExecutor(ASKING_AT_ONCE))
         for candidates in pool.map(lambda item: _wait(clients[item.sender], item), items):
-            _count(report, candidates, now)
+            _count(report, candidates)
             progress.advance(deciding)
     return report
 
@@ -184,15 +181,12 @@ def _wait(client: httpx.Client, item: Item) -> list[dict[str, Any]]:
         time.sleep(PAUSE)
 
 
-def _count(report: Report, candidates: list[dict[str, Any]], now: datetime) -> None:
+def _count(report: Report, candidates: list[dict[str, Any]]) -> None:
     if not candidates:
         report.silent += 1
     for candidate in candidates:
-        if candidate["status"] == "needs_confirmation":
-            continue
-        report.actions[candidate["action"]] += 1
-        if candidate["decided_at"] is not None and datetime.fromisoformat(candidate["decided_at"]) < now:
-            report.earlier += 1
+        if candidate["status"] != "needs_confirmation":
+            report.actions[candidate["action"]] += 1
 
 
 def _ask(client: httpx.Client, method: str, path: str, **more: Any) -> Any:

@@ -11,6 +11,7 @@ from memoryhub.access import operations
 from memoryhub.access.callers import RELAY_USER, authenticate_token
 from memoryhub.access.models import Principal, PrincipalKind, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.kernel.models import SourceEvent
 from memoryhub.management.sample.facts import BOT, FIELDS, name_maintainer
 from memoryhub.memory.models import Predicate
 from memoryhub.review.models import ReviewItem
@@ -78,6 +79,13 @@ def provision_sample(*, keys: dict[str, str], now: datetime) -> None:
         _grant(tenant=tenant, planner=planner, bot=bot, now=now)
     _have_token(principal=planner, secret=keys[PLANNER], actions=(*AGENT, RELAY_USER), now=now)
     _have_token(principal=bot, secret=keys[BOT], actions=AGENT, now=now)
+
+
+def count_events() -> int:
+    """Return how many events the sample's tenant has received."""
+    tenant = Tenant.objects.get(slug=TENANT)
+    with tenant_context(tenant.pk, read_only=True):
+        return SourceEvent.objects.filter(tenant=tenant).count()
 
 
 def count_waiting() -> dict[str, int]:
