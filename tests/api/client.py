@@ -46,8 +46,9 @@ class Api:
     def __init__(self, secret: str | None) -> None:
         self.secret = secret
 
-    def send(self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Told:
-        content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Told:
+        """Send a body as JSON, or bytes as they are."""
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {"HTTP_" + name.upper(): value for name, value in headers.items() if name != "content_type"}
         if self.secret is not None:
             named.setdefault("HTTP_AUTHORIZATION", f"Bearer {self.secret}")

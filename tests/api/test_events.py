@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.access.operations import issue_token
-from memoryhub.kernel.models import SourceEvent
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.kernel.models import SourceEvent
 from memoryhub.lib import clock
 from memoryhub.lib.ids import new_id
 from tests.api.client import PROJECT, Api, a_candidate, an_event, work
@@ -126,7 +126,7 @@ def test_only_a_token_that_may_relay_speaks_for_a_user(cast: Cast) -> None:
     assert (told.status, told.code, told.json["right"]) == (403, "forbidden", "relay_user")
 
 
-def test_a_token_may_be_narrower_than_its_principal(cast: Cast, api: Api) -> None:
+def test_a_token_may_be_narrower_than_its_principal(cast: Cast) -> None:
     secret = issue_token(principal=cast.agent, name="narrow", actions=["ingest_event"], now=clock.now())
     event = an_event()
     assert Api(secret).post("events", event).status == 202
@@ -151,7 +151,9 @@ def test_text_comes_back_byte_equal(api: Api) -> None:
     words = "  ends in blanks \r\n\t喜欢 é é \u2028 🙂  "
     event = an_event(payload={"text": words})
     api.post("events", event)
-    proposed = api.post("candidates", a_candidate(event["event_id"], content=words, value=words, conditions={" k ": words}))
+    proposed = api.post(
+        "candidates", a_candidate(event["event_id"], content=words, value=words, conditions={" k ": words})
+    )
     told = api.get(f"candidates/{proposed.json['candidate_id']}").json
     assert (told["content"], told["value"], told["conditions"]) == (words, words, {" k ": words})
     work()

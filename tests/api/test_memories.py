@@ -10,6 +10,8 @@ from memoryhub.access.operations import issue_token
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.memory.models import MemoryHead, Predicate
+from memoryhub.types.enums import RevocationMode, RevocationTarget
+from memoryhub.usecases.revoke import revoke
 from tests.api.client import PROJECT, Api, a_memory
 from tests.cast import Cast
 
@@ -44,7 +46,8 @@ def test_the_same_event_again_is_the_same_answer(api: Api, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"value": "4.1.9"}, {"content": "other words"}, {"fact_key": "release.eol"}, {"conditions": {"cycle": "5"}}]
+    "change",
+    [{"value": "4.1.9"}, {"content": "other words"}, {"fact_key": "release.eol"}, {"conditions": {"cycle": "5"}}],
 )
 def test_the_same_event_id_for_another_claim_is_refused(api: Api, change: dict[str, Any]) -> None:
     memory = a_memory()
@@ -100,11 +103,23 @@ def test_a_guessed_preference_waits_with_its_question(api: Api, cast: Cast) -> N
     assert (candidate["status"], candidate["question"]) == ("needs_confirmation", "inferred_preference")
 
 
-def test_a_rejected_write_says_why_and_leaves_a_record(api: Api) -> None:
-    told = api.post("memories", a_memory(content="  ", value="", kind="fact"))
-    if told.status != 422:
-        told = api.post("memories", a_memory(source_type="web_page", content="", value=""))
-    assert told.status in (201, 422)
+def test_a_rejected_write_says_why_and_leaves_a_record(api: Api, cast: Cast) -> None:
+    revoke(
+        caller=cast.person(cast.erin),
+        scope=("project", "platform"),
+        target=RevocationTarget.FACT_KEY,
+        target_id=None,
+        target_key="release.secret_date",
+        mode=RevocationMode.SUPPRESS,
+        reason="asked",
+        now=clock.now(),
+    )
+    memory = a_memory(fact_key="release.secret_date")
+    told = api.post("memories", memory)
+    assert (told.status, told.code, told.json["reason"]) == (422, "rejected", "barred_by_revocation")
+    candidate = api.get(f"candidates/{told.json['candidate_id']}").json
+    assert (candidate["status"], candidate["action"], candidate["content"]) == ("rejected", "REJECT", "")
+    assert api.post("memories", memory).json == told.json
 
 
 def test_null_retracts_and_nothing_given_means_the_content(api: Api) -> None:
@@ -134,7 +149,8 @@ def test_a_declared_key_of_many_values_holds_each(api: Api, cast: Cast) -> None:
 
 
 def test_numbers_come_back_as_they_were_sent(api: Api) -> None:
-    for value in (0, -1, 1.5, 10**40, 2**53 + 1, True, [], {}, {"b": [1, None]}, ""):
+    values: list[Any] = [0, -1, 1.5, 10**40, 2**53 + 1, True, [], {}, {"b": [1, None]}, ""]
+    for value in values:
         told = api.post("memories", a_memory(value=value, conditions={"case": repr(value)}))
         assert told.status == 201, told.raw
         assert api.get(f"memories/{told.json['memory_id']}").json["value"] == value

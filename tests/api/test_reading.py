@@ -49,7 +49,8 @@ RECORD = {
 def write_history(api: Api, *, steps: int = 3) -> str:
     for step in range(1, steps + 1):
         told = api.post(
-            "memories", a_memory(value=f"4.1.{step}", occurred_at=f"2022-{step % 12 + 1:02}-{step // 12 + 1:02}T00:00:00Z")
+            "memories",
+            a_memory(value=f"4.1.{step}", occurred_at=f"2022-{step % 12 + 1:02}-{step // 12 + 1:02}T00:00:00Z"),
         )
         assert told.status in (200, 201), told.raw
     return str(told.json["memory_id"])
@@ -118,7 +119,11 @@ def test_evidence_stands_by_lineage_with_its_words(api: Api) -> None:
 
 def test_both_clocks_can_be_asked(api: Api) -> None:
     memory = a_memory(
-        subject="person:hans", fact_key="invoice.payment_terms_days", conditions={}, value=45, occurred_at="2024-03-01T00:00:00Z"
+        subject="person:hans",
+        fact_key="invoice.payment_terms_days",
+        conditions={},
+        value=45,
+        occurred_at="2024-03-01T00:00:00Z",
     )
     first = api.post("memories", memory)
     before = clock.now()
@@ -156,7 +161,9 @@ def test_what_was_revoked_is_told_of_without_its_words(api: Api, cast: Cast) -> 
     words = "Hans pays within 45 days."
     written = api.post(
         "memories",
-        a_memory(subject="person:hans", fact_key="invoice.terms", conditions={"contract": "blue"}, value=45, content=words),
+        a_memory(
+            subject="person:hans", fact_key="invoice.terms", conditions={"contract": "blue"}, value=45, content=words
+        ),
     )
     memory_id, candidate_id = written.json["memory_id"], written.json["candidate_id"]
     erin = cast.person(cast.erin)
@@ -188,9 +195,11 @@ def test_what_was_revoked_is_told_of_without_its_words(api: Api, cast: Cast) -> 
 
 
 @pytest.mark.parametrize("what", ["", "/history", "/evidence", "/as-of"])
-@pytest.mark.parametrize("memory_id", ["x", "{01a22cac-d783-72eb-bca1-7a6363e49ddf}", "01a22cac-d783-72eb-bca1-7a6363e49ddf"])
-def test_an_unknown_memory_is_not_there(api: Api, memory_id: str, what: str) -> None:
-    assert api.get(f"memories/{quote(memory_id)}{what}").code == "not_found"
+@pytest.mark.parametrize(
+    "memory_id", ["x", "{01a22cac-d783-72eb-bca1-7a6363e49ddf}", "01a22cac-d783-72eb-bca1-7a6363e49ddf"]
+)
+def test_an_unknown_memory_is_not_there(shared: Api, memory_id: str, what: str) -> None:
+    assert shared.get(f"memories/{quote(memory_id)}{what}").code == "not_found"
 
 
 BAD_QUERIES = [
@@ -212,8 +221,8 @@ BAD_QUERIES = [
 ]
 
 
-@pytest.mark.parametrize(("query", "status", "code"), BAD_QUERIES)
-def test_a_bad_query_is_refused(api: Api, query: str, status: int, code: str) -> None:
+def test_a_bad_query_is_refused(api: Api) -> None:
     memory_id = write_history(api, steps=1)
-    told = api.get(f"memories/{memory_id}/{query}")
-    assert (told.status, told.code) == (status, code)
+    for query, status, code in BAD_QUERIES:
+        told = api.get(f"memories/{memory_id}/{query}")
+        assert (told.status, told.code) == (status, code), query

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import structlog
 from django.http import HttpResponse
@@ -38,14 +38,12 @@ log = structlog.get_logger(__name__)
 class OnlyJSON(BaseContentNegotiation):
     """Answer JSON, whatever is asked for: there is no other form."""
 
-    def select_parser(self, request: Request, parsers: list[Any]) -> Any:
+    def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the one parser, if the body says that it is JSON."""
         kind = (request.content_type or "").partition(";")[0].strip().lower()
         return parsers[0] if kind == parsers[0].media_type else None
 
-    def select_renderer(
-        self, request: Request, renderers: Any, format_suffix: str | None = None
-    ) -> tuple[Any, str]:
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> tuple[Any, str]:
         """Return the one renderer."""
         del request, format_suffix
         return renderers[0], renderers[0].media_type
@@ -60,6 +58,7 @@ class ApiView(APIView):
     renderer_classes = (JSONRenderer,)
     content_negotiation_class = OnlyJSON
     metadata_class = None
+    http_method_names = ["get", "head", "post"]
     now: datetime
     raw_body: bytes = b""
     default_headers: ClassVar[dict[str, str]] = {"Cache-Control": "no-store"}
@@ -72,8 +71,19 @@ class ApiView(APIView):
     @property
     def caller(self) -> Caller:
         """Who calls, as the token says."""
-        caller: Caller = self.request.user
-        return caller
+        return cast("Caller", self.request.user)
+
+    @property
+    def body(self) -> Any:
+        """The JSON value that was sent.
+
+        Raises:
+            Problem: there is none, or one that cannot be kept.
+        """
+        value = self.request.data
+        if not self.raw_body:
+            raise Problem(Code.MALFORMED_BODY, "The body is empty, or came without Content-Length.")
+        return value
 
     @contextmanager
     def reading(self) -> Iterator[Caller]:
@@ -96,18 +106,13 @@ class ApiView(APIView):
 class NotThere(ApiView):
     """Answer for every path that the API does not have."""
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Authenticate first, as everywhere; then there is nothing."""
-        self.http_method_names = []
-        return super().dispatch(request, *args, **kwargs)
-
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Say that there is no such thing.
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate first, as everywhere; then there is nothing, whatever the method.
 
         Raises:
             Problem: `not_found`.
         """
-        del request, args, kwargs
+        super().initial(request, *args, **kwargs)
         raise Problem(Code.NOT_FOUND)
 
 
@@ -122,9 +127,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
     problem = find_problem(error)
     if problem is None:
         return None
-    return Response(
-        problem.as_json(), status=problem.status, headers=problem.headers or None, content_type=MEDIA_TYPE
-    )
+    return Response(problem.as_json(), status=problem.status, headers=problem.headers or None, content_type=MEDIA_TYPE)
 
 
 def find_problem(error: Exception) -> Problem | None:
@@ -143,7 +146,7 @@ def render(response: Any) -> HttpResponse:
     return HttpResponse(
         JSONRenderer().render(response.data),
         status=response.status_code,
-        content_type=response.headers.get("Content-Type") or response.content_type or "application/json",
+        content_type=response.content_type or "application/json",
         headers={name: value for name, value in response.items() if name.lower() != "content-type"},
     )
 

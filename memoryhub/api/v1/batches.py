@@ -31,7 +31,9 @@ def read_batch(model: type[M], data: Mapping[str, Any], *, name: str) -> list[M 
         raise Problem(
             Code.UNKNOWN_FIELD,
             "A batch has no other fields.",
-            errors=[Fault(f"/{escape_pointer(field)}", Code.UNKNOWN_FIELD, "a batch has no such field") for field in others],
+            errors=[
+                Fault(f"/{escape_pointer(field)}", Code.UNKNOWN_FIELD, "a batch has no such field") for field in others
+            ],
         )
     items = data[name]
     if not isinstance(items, list) or not items:

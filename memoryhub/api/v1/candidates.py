@@ -61,9 +61,10 @@ class Candidates(ApiView):
     @once
     def post(self, request: Request) -> Response:
         """Take one candidate or a batch."""
-        if is_batch(request.data, name="candidates"):
-            return self._propose_batch(request.data)
-        candidate = read_shape(CandidateIn, request.data)
+        del request
+        if is_batch(self.body, name="candidates"):
+            return self._propose_batch(self.body)
+        candidate = read_shape(CandidateIn, self.body)
         proposed = propose_candidate(caller=self.caller, proposal=as_input(candidate), now=self.now)
         call_workers()
         answer = _tell_proposed(proposed)

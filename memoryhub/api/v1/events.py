@@ -71,9 +71,10 @@ class Events(ApiView):
     @once
     def post(self, request: Request) -> Response:
         """Receive one event or a batch."""
-        if is_batch(request.data, name="events"):
-            return self._receive_batch(request.data)
-        event = read_shape(EventIn, request.data)
+        del request
+        if is_batch(self.body, name="events"):
+            return self._receive_batch(self.body)
+        event = read_shape(EventIn, self.body)
         result = ingest_events(caller=self.caller, events=[as_input(event)], now=self.now)[0]
         problem = _find_problem(result)
         if problem is not None:

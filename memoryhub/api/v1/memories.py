@@ -61,7 +61,8 @@ class Memories(ApiView):
     @once
     def post(self, request: Request) -> Response:
         """Write a memory."""
-        memory = read_shape(MemoryIn, request.data)
+        del request
+        memory = read_shape(MemoryIn, self.body)
         written = write_memory(
             caller=self.caller, event=_as_event(memory), proposal=_as_proposal(memory), now=self.now
         ).result
@@ -204,9 +205,7 @@ class Evidence(ApiView):
             memory = access_memory(caller=caller, memory_id=read_path_id(memory_id))
             records = list_evidence(caller=caller, memory_id=memory.id)
         rest = [
-            record
-            for record in records
-            if after is None or (record.valid_from, record.id, record.candidate_id) > after
+            record for record in records if after is None or (record.valid_from, record.id, record.candidate_id) > after
         ]
         shown = rest[: page.limit]
         last = shown[-1] if len(rest) > page.limit else None

@@ -64,9 +64,7 @@ def tell_provenance(part: PartRecord) -> ProvenanceOut:
 
 def tell_validation(part: PartRecord) -> ValidationOut:
     """Return who validated a part, and how."""
-    return ValidationOut(
-        method=part.validation_method, reviewed_by=part.reviewed_by, validated_at=part.validated_at
-    )
+    return ValidationOut(method=part.validation_method, reviewed_by=part.reviewed_by, validated_at=part.validated_at)
 
 
 def tell_version(memory: MemoryRecord, part: PartRecord) -> VersionOut:

@@ -42,7 +42,7 @@ def _read_key(key: str) -> str:
 
 
 def _answer_under_key(act: Callable[..., Any], view: ApiView, request: Request, key: str, path: dict[str, str]) -> Any:
-    _ = request.data  # the body is read before a key is taken
+    _ = view.body  # it is read before a key is taken
     call = f"{request.method} {request.path} {sha256_hex(view.raw_body)}"
     caller = view.caller
     begun = begin_answer(caller=caller, key=key, request=call, now=view.now)

@@ -11,6 +11,8 @@ from typing import Any
 from memoryhub.api.v1.problems import Code, Problem
 from memoryhub.api.v1.reading import read_id, read_instant
 
+_TOO_LARGE = 2**31
+
 
 def write_cursor(*parts: datetime | int | str) -> str:
     """Return the cursor of the last row that was shown."""
@@ -26,6 +28,12 @@ def _read(cursor: str) -> list[Any]:
     return found
 
 
+def _read_version(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < _TOO_LARGE:
+        raise TypeError
+    return value
+
+
 def read_history_cursor(cursor: str) -> tuple[datetime, int, str] | None:
     """Return (recorded_at, version, id) of the last row shown, or None for the first page.
 
@@ -36,9 +44,7 @@ def read_history_cursor(cursor: str) -> tuple[datetime, int, str] | None:
         return None
     try:
         recorded_at, version, key = _read(cursor)
-        if not isinstance(version, int) or not 0 <= version < 2**31:
-            raise TypeError
-        return read_instant(recorded_at), version, read_id(key)
+        return read_instant(recorded_at), _read_version(version), read_id(key)
     except (ValueError, TypeError, binascii.Error, RecursionError):
         raise Problem(Code.MALFORMED_CURSOR) from None
 

@@ -74,7 +74,10 @@ PROBLEMS: Mapping[Code, Kind] = {
         "Send `2026-05-03T09:00:00Z`; in a query write `+` as `%2B`.",
     ),
     Code.MALFORMED_ID: Kind(
-        400, "An id cannot be read", "An id in the body is no UUID. (In a path it is `not_found`.)", "Send the id given."
+        400,
+        "An id cannot be read",
+        "An id in the body is no UUID. (In a path it is `not_found`.)",
+        "Send the id given.",
     ),
     Code.MALFORMED_CURSOR: Kind(
         400, "The cursor cannot be read", "A cursor did not come from an earlier page.", "Begin at the first page."
@@ -158,7 +161,9 @@ PROBLEMS: Mapping[Code, Kind] = {
     Code.EVIDENCE_NOT_QUOTED: Kind(
         422, "The span lies outside", "A span lies outside the words of its event.", "Count characters from 0."
     ),
-    Code.BAD_SUBJECT: Kind(422, "The subject cannot be read", "A subject is not `type:name`.", "Send `product:django`."),
+    Code.BAD_SUBJECT: Kind(
+        422, "The subject cannot be read", "A subject is not `type:name`.", "Send `product:django`."
+    ),
     Code.UNDECLARED_ENTITY_TYPE: Kind(
         422,
         "The type of the subject is not declared",
@@ -250,9 +255,7 @@ class Problem(Exception):
             "status": kind.status,
             "detail": self.detail or kind.when,
             "code": str(self.code),
-            "errors": [
-                {"pointer": fault.pointer, "code": fault.code, "detail": fault.detail} for fault in self.errors
-            ],
+            "errors": [{"pointer": fault.pointer, "code": fault.code, "detail": fault.detail} for fault in self.errors],
             **self.more,
         }
 

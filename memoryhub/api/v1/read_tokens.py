@@ -16,6 +16,7 @@ from memoryhub.retrieval.queries import has_caught_up
 
 _LONGEST_WAIT = 2.0  # seconds
 _PAUSE = 0.02
+_TOO_LARGE = 2**31
 
 
 def write_read_token(*, memory_id: str, version: int) -> str:
@@ -24,14 +25,16 @@ def write_read_token(*, memory_id: str, version: int) -> str:
 
 
 def _read(token: str) -> tuple[str, int]:
+    padded = token + "=" * (-len(token) % 4)
     try:
-        padded = token + "=" * (-len(token) % 4)
-        memory_id, _, version = base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True).decode().partition(":")
-        if not version.isascii() or not version.isdecimal() or int(version) >= 2**31:
-            raise ValueError
-        return read_id(memory_id), int(version)
+        text = base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True).decode("ascii")
+        memory_id, _, version = text.partition(":")
+        known = read_id(memory_id), int(version)
     except (ValueError, binascii.Error):
-        raise Problem(Code.MALFORMED_ID, "The read token did not come from a write.") from None
+        known = "", 0
+    if not 0 < known[1] < _TOO_LARGE:
+        raise Problem(Code.MALFORMED_ID, "The read token did not come from a write.")
+    return known
 
 
 def await_write(*, caller: Caller, token: str) -> None:

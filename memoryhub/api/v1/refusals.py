@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from memoryhub.access.callers import RELAY_USER
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
-from memoryhub.api.v1.problems import Code, Fault, Problem
+from memoryhub.api.v1.problems import PROBLEMS, Code, Fault, Problem
 from memoryhub.lib.db import StoreFailure
 from memoryhub.memory.candidate_queries import CandidateNotFound
 from memoryhub.memory.exceptions import (
@@ -25,10 +26,14 @@ _CODES: dict[type[Exception], Code] = {
     MemoryNotFound: Code.NOT_FOUND,
     CandidateNotFound: Code.NOT_FOUND,
     RunNotFound: Code.NOT_FOUND,
-    ActorForbidden: Code.FORBIDDEN,
     EventIdReused: Code.EVENT_ID_REUSED,
     SourceRevoked: Code.SOURCE_REVOKED,
     KeyReused: Code.IDEMPOTENCY_KEY_REUSED,
+    StillRunning: Code.IDEMPOTENCY_IN_PROGRESS,
+    StaleHead: Code.CONTENDED,
+    EventReceivedMeanwhile: Code.CONTENDED,
+    CandidateProposedMeanwhile: Code.CONTENDED,
+    StoreFailure: Code.STORE_UNAVAILABLE,
 }
 _PLACES: dict[type[Exception], tuple[Code, str]] = {
     ActorNotFound: (Code.ACTOR_NOT_FOUND, "/actor"),
@@ -39,12 +44,7 @@ _PLACES: dict[type[Exception], tuple[Code, str]] = {
     ValueRefused: (Code.VALUE_REFUSED, "/value"),
     PeriodRefused: (Code.PERIOD_REFUSED, "/valid_to"),
 }
-_AGAIN: dict[type[Exception], Code] = {
-    StaleHead: Code.CONTENDED,
-    EventReceivedMeanwhile: Code.CONTENDED,
-    CandidateProposedMeanwhile: Code.CONTENDED,
-    StoreFailure: Code.STORE_UNAVAILABLE,
-}
+_AGAIN = (Code.CONTENDED, Code.STORE_UNAVAILABLE, Code.IDEMPOTENCY_IN_PROGRESS)
 _SOON = {"Retry-After": "1"}
 
 
@@ -53,19 +53,17 @@ def tell_refusal(error: Exception, *, at: str = "") -> Problem | None:
 
     `at` points to the item of a batch.
     """
-    kind = type(error)
     if isinstance(error, ScopeForbidden):
-        return Problem(Code.FORBIDDEN, str(error).capitalize() + ".", more={"right": error.right})
-    if isinstance(error, StillRunning):
-        return Problem(Code.IDEMPOTENCY_IN_PROGRESS, headers={"Retry-After": "1"})
+        return Problem(
+            Code.FORBIDDEN, f"The right {error.right} is missing on this scope.", more={"right": error.right}
+        )
+    if isinstance(error, ActorForbidden):
+        return Problem(Code.FORBIDDEN, f"The right {RELAY_USER} is missing.", more={"right": RELAY_USER})
     if isinstance(error, NotRetrieved):
         return Problem(Code.NOT_RETRIEVED, more={"memory_ids": error.memory_ids})
-    if kind in _AGAIN:
-        return Problem(_AGAIN[kind], headers=_SOON)
+    kind = type(error)
     if kind in _PLACES:
-        code, place = _PLACES[kind]
-        detail = str(error) or kind.__name__
-        return Problem(code, errors=[Fault(at + place, code, detail)])
-    if kind in _CODES:
-        return Problem(_CODES[kind])
-    return None
+        placed, place = _PLACES[kind]
+        return Problem(placed, errors=[Fault(at + place, placed, str(error) or PROBLEMS[placed].title)])
+    code = _CODES.get(kind)
+    return None if code is None else Problem(code, headers=_SOON if code in _AGAIN else None)

@@ -23,7 +23,7 @@ from memoryhub.api.v1.shapes_out import (
     UsageOut,
 )
 from memoryhub.types.temporal import AsOf
-from memoryhub.usecases.recall import Answer, RecallInput, RecalledItem, describe_score, recall_memories
+from memoryhub.usecases.recall import Answer, RecalledItem, RecallInput, describe_score, recall_memories
 from memoryhub.usecases.report_usage import Used, report_usage
 
 
@@ -43,12 +43,11 @@ class Search(ApiView):
     @once
     def post(self, request: Request) -> Response:
         """Answer a question."""
-        question = read_shape(SearchIn, request.data)
+        del request
+        question = read_shape(SearchIn, self.body)
         if question.read_token:
             await_write(caller=self.caller, token=question.read_token)
-        as_of = AsOf(
-            valid_at=question.as_of.valid_at or self.now, recorded_at=question.as_of.recorded_at or self.now
-        )
+        as_of = AsOf(valid_at=question.as_of.valid_at or self.now, recorded_at=question.as_of.recorded_at or self.now)
         filters = question.filters
         answer = recall_memories(
             caller=self.caller,
@@ -83,8 +82,9 @@ class Usage(ApiView):
     @once
     def post(self, request: Request, run_id: str) -> Response:
         """Take a report."""
+        del request
+        usage = read_shape(UsageIn, self.body)
         run = read_path_id(run_id)
-        usage = read_shape(UsageIn, request.data)
         reported = report_usage(
             caller=self.caller,
             run_id=run,

@@ -266,7 +266,10 @@ class UsageIn(Shape):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"injected": [{"memory_id": "0199f0a0-0000-7000-8000-000000000001", "reason": "asked_for"}], "adopted": []}
+                {
+                    "injected": [{"memory_id": "0199f0a0-0000-7000-8000-000000000001", "reason": "asked_for"}],
+                    "adopted": [],
+                }
             ]
         }
     )

@@ -82,7 +82,7 @@ def _read_actions(text: str) -> list[str]:
 
 def _find_scope(principal: Principal, name: str) -> Scope:
     kind, _, key = name.partition(":")
-    scope = Scope.objects.filter(tenant_id=principal.tenant_id, kind=kind, key=key).first()
+    scope = Scope.objects.filter(tenant=principal.tenant, kind=kind, key=key).first()
     if scope is None:
         known = ", ".join(ScopeKind)
         raise CommandError(f"There is no scope {name!r} in the principal's tenant; it is written kind:key ({known}).")
