@@ -1,0 +1,118 @@
+"""The sample's loader: through the API like any agent, and a second time without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TypeVar
+
+import httpx
+import pytest
+from django.core.management import CommandError, call_command
+
+from memoryhub.access.models import Principal, Scope, Tenant
+from memoryhub.access.tenancy import tenant_context
+from memoryhub.lib import clock
+from memoryhub.lib.db import fetch_all
+from memoryhub.management.sample import facts, loader, provisioning
+from memoryhub.review.models import ReviewItem
+from memoryhub.types.enums import ReviewKind
+from memoryhub.usecases.run_jobs import run_due_jobs
+from memoryhub.wsgi import application
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Worker(AbstractContextManager["Worker"]):
+    """Stand where the loader waits for the worker: do the jobs, then let it ask."""
+
+    def __init__(self, asking_at_once: int) -> None:
+        assert asking_at_once > 0
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Have nothing to clean up."""
+
+    def map(self, ask: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        while run_due_jobs(now=clock.now()):
+            pass
+        return map(ask, items)
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve the API in this process, do the jobs here, and send one release cycle instead of all."""
+
+    def open_client(*, url: str, host: str, token: str) -> httpx.Client:
+        assert url == "http://127.0.0.1:8000"
+        return httpx.Client(
+            transport=httpx.WSGITransport(app=application),
+            base_url="http://127.0.0.1/api/v1/",
+            headers={"Authorization": f"Bearer {token}", "Host": host},
+        )
+
+    cycle = [change for change in facts.read_changes() if (change.product, change.cycle) == ("django", "4.1")]
+    monkeypatch.setattr(loader, "read_changes", lambda: cycle)
+    monkeypatch.setattr(loader, "open_client", open_client)
+    monkeypatch.setattr(loader, "ThreadPoolExecutor", Worker)
+
+
+def read_everything() -> dict[str, object]:
+    tenant = Tenant.objects.get(slug=provisioning.TENANT)
+    counted: dict[str, object] = {"principals": Principal.objects.filter(tenant=tenant).count()}
+    with tenant_context(tenant.pk, read_only=True):
+        for table in (
+            "source_events",
+            "memory_candidates",
+            "merge_decisions",
+            "memory_versions",
+            "scopes",
+            "api_tokens",
+        ):
+            counted[table] = fetch_all(sql=f"SELECT count(*) FROM {table} WHERE tenant_id = %s", params=[tenant.pk])
+        counted["heads"] = fetch_all(
+            sql="SELECT id, version FROM memory_heads WHERE tenant_id = %s ORDER BY id", params=[tenant.pk]
+        )
+    return counted
+
+
+def test_the_sample_fills_both_queues_and_loads_once(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("load_sample")
+    first, told = read_everything(), capsys.readouterr().out
+    waiting = provisioning.count_waiting()
+    assert waiting == {ReviewKind.CONFLICT: 2, ReviewKind.CONFIRMATION: 4}
+    assert "mei" in told
+    assert "reviewer" in told
+
+    call_command("load_sample")
+    assert read_everything() == first
+    assert "new events                         │     0" in capsys.readouterr().out
+    assert provisioning.count_waiting() == waiting
+
+
+def test_nobody_but_people_may_review_and_guesses_wait_for_their_owner() -> None:
+    call_command("load_sample")
+    tenant = Tenant.objects.get(slug=provisioning.TENANT)
+    with tenant_context(tenant.pk, read_only=True):
+        for item in ReviewItem.objects.filter(tenant=tenant, kind=ReviewKind.CONFIRMATION).select_related("scope"):
+            assert item.scope.kind == "user"
+            assert item.scope.owner is not None
+        machines = Principal.objects.filter(tenant=tenant).exclude(kind="human")
+        for scope in Scope.objects.filter(tenant=tenant):
+            for machine in machines:
+                assert not machine.has_perm("memoryhub.review_memory", scope)
+    assert {machine.username for machine in machines} == set(provisioning.MACHINES)
+
+
+def test_a_refusal_is_said_and_ends_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*, url: str, host: str, token: str) -> httpx.Client:
+        del token
+        answer = httpx.MockTransport(lambda _: httpx.Response(503, text="later"))
+        return httpx.Client(transport=answer, base_url=url, headers={"Host": host})
+
+    monkeypatch.setattr(loader, "open_client", refuse)
+    with pytest.raises(CommandError, match="POST events was answered 503: later"):
+        call_command("load_sample")
