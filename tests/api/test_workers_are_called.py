@@ -1,52 +1,113 @@
-"""Workers are told to look; a broker that is away costs neither the call nor its time."""
+"""Workers are told to look; a broker that is away costs the call nothing."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from memoryhub.api.v1 import base
+from memoryhub.api.v1 import workers
 from memoryhub.celery import app
 from tests.api.client import Api, a_candidate, a_memory, an_event
 
 
-@pytest.fixture(autouse=True)
-def fresh_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(base._Broker, "silent_until", 0.0)
-    yield
-    base._Broker.silent_until = 0.0
+def wait_until(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 5
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+    return holds()
 
 
-def test_every_accepting_call_tells_the_workers(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[str] = []
-    monkeypatch.setattr(app, "send_task", lambda name, **_: looks.append(name))
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(workers, "_bell", workers._Bell())
+    sent: list[str] = []
+    monkeypatch.setattr(app, "send_task", lambda name, **_: sent.append(name))
+    return sent
+
+
+def test_what_is_accepted_is_looked_at(api: Api, looks: list[str]) -> None:
     event = an_event()
-    api.post("events", event)
-    api.post("candidates", a_candidate(event["event_id"]))
-    api.post("memories", a_memory())
-    assert len(looks) == 6
+    for path, body, look in (
+        ("events", event, workers.JOBS),
+        ("events", {"events": [an_event()]}, workers.JOBS),
+        ("candidates", a_candidate(event["event_id"]), workers.JOBS),
+        ("candidates", {"candidates": [a_candidate(event["event_id"])]}, workers.JOBS),
+        ("memories", a_memory(), workers.OUTBOX),
+    ):
+        looks.clear()
+        assert api.post(path, body).status < 300
+        assert wait_until(lambda: bool(looks)), path
+        assert looks == [look]
+
+
+def test_the_looks_are_tasks_that_exist() -> None:
     app.loader.import_default_modules()
-    assert set(looks) <= set(app.tasks)
-    looks.clear()
-    api.post("events", an_event(scope={"kind": "project", "key": "elsewhere"}))
+    assert {workers.JOBS, workers.OUTBOX} <= set(app.tasks)
+
+
+def test_what_is_refused_calls_nobody(api: Api, looks: list[str]) -> None:
+    refused = an_event(scope={"kind": "project", "key": "elsewhere"})
+    api.post("events", refused)
+    api.post("events", {"events": [refused]})
+    api.post("memories", a_memory(subject="planet:mars"))
+    time.sleep(0.1)
     assert looks == []
 
 
-def test_a_broker_that_is_away_costs_nothing(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+@pytest.fixture
+def silent_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Take every publication and answer none, as an address that swallows packets does."""
+    monkeypatch.setattr(workers, "_bell", workers._Bell())
+    end = threading.Event()
+    monkeypatch.setattr(app, "send_task", lambda *_, **__: end.wait(10))
+    yield end
+    end.set()
+
+
+def test_a_broker_that_swallows_everything_slows_no_call(shared: Api, silent_broker: threading.Event) -> None:
+    before = time.monotonic()
+    for _ in range(1000):
+        workers.call_workers(look=workers.JOBS)
+    assert time.monotonic() - before < 0.1
+    assert shared.post("events", an_event()).status == 202
+    assert not silent_broker.is_set()
+
+
+def test_looks_asked_for_meanwhile_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    bell = workers._Bell()
+    go = threading.Event()
+    sent: list[str] = []
+
+    def send(name: str, **_: Any) -> None:
+        sent.append(name)
+        go.wait(5)
+
+    monkeypatch.setattr(app, "send_task", send)
+    bell.ring(workers.JOBS)
+    assert wait_until(lambda: len(sent) == 1)
+    for _ in range(50):
+        bell.ring(workers.JOBS)
+    go.set()
+    assert wait_until(lambda: len(sent) == 2)
+    time.sleep(0.05)
+    assert sent == [workers.JOBS, workers.JOBS]
+
+
+def test_a_broker_that_is_away_is_told_of_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(app.conf, "broker_write_url", f"redis+socket://{tmp_path}/nobody.sock")
-    monkeypatch.setattr(app.conf, "broker_url", f"redis+socket://{tmp_path}/nobody.sock")
     monkeypatch.setattr(app, "_pool", None)  # it remembers the old address
     monkeypatch.setattr(app.amqp, "_producer_pool", None)
     before = time.monotonic()
-    base.call_workers()
-    first = time.monotonic() - before
-    assert base._Broker.silent_until > 0, "the broker was reached"
-    before = time.monotonic()
-    base.call_workers()
-    again = time.monotonic() - before
-    assert first < 0.5, "0.1 s on a machine with nothing else to do"
-    assert again < 0.01
-    assert api.post("events", an_event()).status == 202
+    assert workers.publish_looks(looks=[workers.JOBS]) is False
+    assert time.monotonic() - before < 1
+    assert "broker is away" in caplog.text
+
+
+def test_a_broker_that_is_there_takes_the_looks(servers: None) -> None:  # noqa: ARG001 - it is the broker
+    assert workers.publish_looks(looks=[workers.JOBS, workers.OUTBOX]) is True

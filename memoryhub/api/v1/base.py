@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, ClassVar, cast
 
-import structlog
 from django.http import HttpResponse
 from pydantic import BaseModel
 from rest_framework import exceptions
@@ -24,15 +23,8 @@ from memoryhub.api.v1.bodies import StrictJSONParser
 from memoryhub.api.v1.problems import MEDIA_TYPE, Code, Problem
 from memoryhub.api.v1.refusals import tell_refusal
 from memoryhub.api.v1.shapes_out import as_json
-from memoryhub.celery import app
 from memoryhub.lib import clock
 from memoryhub.lib.db import naming_errors
-
-_LOOKS = ("memoryhub.tasks.looks.look_at_jobs", "memoryhub.tasks.looks.look_at_outbox")
-_HOLD_OFF = 1.0  # seconds without a further try once the broker did not answer
-_EXPIRES = 5.0  # a look that waited longer is dropped: beat's look sees the same rows
-
-log = structlog.get_logger(__name__)
 
 
 class OnlyJSON(BaseContentNegotiation):
@@ -149,21 +141,3 @@ def render(response: Any) -> HttpResponse:
         content_type=response.content_type or "application/json",
         headers={name: value for name, value in response.items() if name.lower() != "content-type"},
     )
-
-
-class _Broker:
-    """Remember when the broker last did not answer, so that no call waits for it again and again."""
-
-    silent_until = 0.0
-
-
-def call_workers() -> None:
-    """Tell the workers to look at once; a broker that is away costs nothing, the jobs are rows."""
-    if clock.monotonic() < _Broker.silent_until:
-        return
-    try:
-        for look in _LOOKS:
-            app.send_task(look, expires=_EXPIRES, retry=False, ignore_result=True)
-    except Exception as error:  # noqa: BLE001  whatever the broker's client raises: beat's look finds the rows
-        _Broker.silent_until = clock.monotonic() + _HOLD_OFF
-        log.warning("broker is away", error=type(error).__name__)

@@ -10,7 +10,7 @@ from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memoryhub.api.v1.base import ApiView, call_workers, tell
+from memoryhub.api.v1.base import ApiView, tell
 from memoryhub.api.v1.batches import is_batch, read_batch
 from memoryhub.api.v1.describing import CANDIDATE_ID, describe
 from memoryhub.api.v1.once import once
@@ -26,6 +26,7 @@ from memoryhub.api.v1.shapes_out import (
     ProblemOut,
     ScopeOut,
 )
+from memoryhub.api.v1.workers import JOBS, call_workers
 from memoryhub.memory.candidate_queries import access_candidate
 from memoryhub.types.enums import CandidateStatus, EpistemicStatus
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, Proposed, propose_candidate, propose_candidates
@@ -66,7 +67,7 @@ class Candidates(ApiView):
             return self._propose_batch(self.body)
         candidate = read_shape(CandidateIn, self.body)
         proposed = propose_candidate(caller=self.caller, proposal=as_input(candidate), now=self.now)
-        call_workers()
+        call_workers(look=JOBS)
         answer = _tell_proposed(proposed)
         return tell(answer, status=202, headers={"Location": answer.status_url})
 
@@ -82,7 +83,7 @@ class Candidates(ApiView):
         ]
         accepted = sum(result.accepted is not None for result in results)
         if accepted:
-            call_workers()
+            call_workers(look=JOBS)
         return tell(CandidatesProposed(accepted=accepted, refused=len(results) - accepted, results=results), status=202)
 
 

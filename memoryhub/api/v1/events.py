@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound, access_scope_by_id
-from memoryhub.api.v1.base import ApiView, call_workers, tell
+from memoryhub.api.v1.base import ApiView, tell
 from memoryhub.api.v1.batches import is_batch, read_batch
 from memoryhub.api.v1.describing import EVENT_ID, describe
 from memoryhub.api.v1.once import once
@@ -27,6 +27,7 @@ from memoryhub.api.v1.shapes_out import (
     EventStatusOut,
     ProblemOut,
 )
+from memoryhub.api.v1.workers import JOBS, call_workers
 from memoryhub.memory.queries import CandidateStatusRecord, find_event_status
 from memoryhub.usecases.ingest import EventInput, IngestResult, ingest_events
 
@@ -79,7 +80,7 @@ class Events(ApiView):
         problem = _find_problem(result)
         if problem is not None:
             raise problem
-        call_workers()
+        call_workers(look=JOBS)
         received = _tell_received(result)
         return tell(received, status=202, headers={"Location": received.status_url})
 
@@ -93,7 +94,7 @@ class Events(ApiView):
         ]
         accepted = sum(result.accepted is not None for result in results)
         if accepted:
-            call_workers()
+            call_workers(look=JOBS)
         return tell(EventsReceived(accepted=accepted, refused=len(results) - accepted, results=results), status=202)
 
 

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memoryhub.access.queries import ScopeForbidden
-from memoryhub.api.v1.base import ApiView, call_workers, tell
+from memoryhub.api.v1.base import ApiView, tell
 from memoryhub.api.v1.describing import CURSOR, LIMIT, MEMORY_ID, RECORDED_AT, VALID_AT, describe
 from memoryhub.api.v1.memory_answers import tell_conflict, tell_lineages, tell_memory, tell_step, tell_version
 from memoryhub.api.v1.once import once
@@ -24,6 +24,7 @@ from memoryhub.api.v1.shapes_out import (
     MemoryOut,
     MemoryWritten,
 )
+from memoryhub.api.v1.workers import OUTBOX, call_workers
 from memoryhub.memory.exceptions import MemoryNotFound
 from memoryhub.memory.queries import (
     access_memory,
@@ -66,7 +67,7 @@ class Memories(ApiView):
         written = write_memory(
             caller=self.caller, event=_as_event(memory), proposal=_as_proposal(memory), now=self.now
         ).result
-        call_workers()
+        call_workers(look=OUTBOX)
         if written.status == CandidateStatus.REJECTED:
             raise Problem(
                 Code.REJECTED,
