@@ -9,6 +9,7 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.kernel.models import SourceEvent
 from memoryhub.lib import clock
 from memoryhub.lib.ids import new_id
+from memoryhub.outbox.models import ProcessingJob
 from tests.api.client import PROJECT, Api, a_candidate, an_event, work
 from tests.cast import Cast
 
@@ -167,3 +168,19 @@ def test_an_event_of_another_scope_is_no_evidence_here(api: Api, cast: Cast) -> 
     api.post("events", event)
     told = api.post("candidates", a_candidate(event["event_id"], scope=PROJECT))
     assert (told.status, told.code) == (422, "evidence_not_found")
+
+
+def test_a_dead_job_reads_as_failed_with_its_reason(api: Api, cast: Cast) -> None:
+    event = an_event(
+        scope={"kind": "user", "key": cast.alice.username},
+        source_type="message",
+        actor=cast.alice.username,
+        payload={"text": "From now on, always answer me in English."},
+    )
+    api.post("events", event)
+    with tenant_context(cast.tenant_id):
+        jobs = ProcessingJob.objects.filter(tenant_id=cast.tenant_id)
+        assert jobs.update(state="running") == 1
+        jobs.update(state="dead", last_error="ExtractionFailed")
+    told = api.get(f"events/{event['event_id']}/status").json
+    assert (told["state"], told["failure"], told["candidates"]) == ("failed", "ExtractionFailed", [])

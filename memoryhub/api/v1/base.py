@@ -79,7 +79,7 @@ class ApiView(APIView):
 
     @contextmanager
     def reading(self) -> Iterator[Caller]:
-        """Read inside the caller's tenant, in one snapshot of rights and rows."""
+        """Read inside the caller's tenant; nothing can be written."""
         with naming_errors(), tenant_context(self.caller.tenant_id, read_only=True):
             yield self.caller
 
