@@ -25,6 +25,9 @@ SERVER_OPTIONS: Mapping[str, str] = {
     "unix_socket_permissions": "0700",
     "max_connections": "100",
     "shared_buffers": "256MB",
+    # A tenant that was just loaded is planned as if it were empty until its tables are analysed.
+    "autovacuum_naptime": "5s",
+    "autovacuum_analyze_scale_factor": "0.02",
     "log_statement": "none",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
