@@ -189,7 +189,7 @@ _DECISIONS = """
     LEFT JOIN memory_heads head ON head.id = decision.memory_id
     LEFT JOIN rulings ruling ON ruling.decision_id = decision.id
     WHERE decision.tenant_id = %s
-    ORDER BY 1, decision.resulting_version, decision.expected_version, decision.recorded_at, decision.id
+    ORDER BY 1, decision.resulting_version, decision.expected_version, decision.id
 """
 
 

@@ -73,7 +73,13 @@ BEGIN
           AND (candidate.id IN (SELECT candidate_id FROM memory_evidence
                                 WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid)
                OR find_barrier_v1(v_tenant, v_scope, candidate.subject_id, candidate.memory_id,
-                                  candidate.fact_key, ARRAY[candidate.source_event_id],
+                                  candidate.fact_key, ARRAY(
+                                      SELECT candidate.source_event_id
+                                      UNION SELECT unnest(ARRAY[link.evidence_id, root.root])
+                                      FROM candidate_evidence link
+                                      LEFT JOIN evidence_roots root
+                                          ON root.tenant_id = v_tenant AND root.evidence_id = link.evidence_id
+                                      WHERE link.tenant_id = v_tenant AND link.candidate_id = candidate.id),
                                   candidate.deletion_epoch) IS NOT NULL)
         RETURNING candidate.id, candidate.policy_version
     )

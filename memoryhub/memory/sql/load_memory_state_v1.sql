@@ -79,7 +79,12 @@ BEGIN
             FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
               -- What the head was last derived from: claims that came after it added nothing.
-              AND (NOT coalesce((p->>'as_derived')::boolean, false) OR recorded_at <= head.last_recorded_at)
+              -- By version and not by time: the clock of a caller may be behind.
+              AND (NOT coalesce((p->>'as_derived')::boolean, false) OR EXISTS (
+                  SELECT FROM merge_decisions made
+                  WHERE made.tenant_id = v_tenant AND made.candidate_id = memory_evidence.candidate_id
+                    AND made.memory_id = head.id AND NOT made.requires_person
+                    AND made.expected_version < head.version))
               AND (tail_from IS NULL OR stance <> 'supports'
                    OR (value_digest IS NOT DISTINCT FROM newest.value_digest AND valid_from >= newest.since)
                    OR (source_kind || ':' || source_id || ':' || statement) = newest.opener
