@@ -61,6 +61,11 @@ function start() {
   if (link) link.click();
 }
 
+// Escape leaves a field, so that the keys act again.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isTyping(event.target) && !event.target.closest("dialog")) event.target.blur();
+});
+
 document.addEventListener("keydown", (event) => {
   if (!keysAreOn() || event.defaultPrevented || isTyping(event.target)) return;
   const key = eventToHotkeyString(event);

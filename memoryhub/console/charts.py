@@ -7,7 +7,7 @@ from typing import Final
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from memoryhub.console.grid import Scale
 from memoryhub.console.words import label_ticks
@@ -44,7 +44,7 @@ def draw_strip(*, standing: Sequence[Held], proposed: Held, version: int, now: d
         '<path class="hatch cx" d="M0 0v6"/></pattern></defs>'
         "{clashes}{ticks}{now}"
         '<text x="0" y="39">{held}</text><text class="t3" x="0" y="53">v{version}</text>'
-        '<text x="0" y="87">{draft}</text>'
+        '<text x="0" y="87">{name}</text>'
         "{standing}{proposed}</svg>",
         title=_describe(standing, proposed, version),
         clashes=format_html_join("", "{}", ((_draw_clash(held, proposed, scale),) for held in clashes)),
@@ -52,7 +52,7 @@ def draw_strip(*, standing: Sequence[Held], proposed: Held, version: int, now: d
         now=_draw_now(scale.place(moment=now)),
         held=gettext("held"),
         version=version,
-        draft=gettext("draft"),
+        name=pgettext("side of a review", "proposed"),
         standing=format_html_join("", "{}", ((_draw_held(held, 24, scale),) for held in standing)),
         proposed=_draw_held(proposed, 70, scale),
     )

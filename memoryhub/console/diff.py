@@ -9,6 +9,7 @@ from itertools import groupby
 # character: punctuation marks and Chinese characters each stand alone.
 _TOKEN = re.compile(r"\s+|[0-9]+|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+|.", re.DOTALL)
 _WHOLE_ABOVE = 0.5
+_AROUND = 24  # characters that are kept at each end
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,16 @@ def _join(tokens: list[str], kept: list[bool]) -> tuple[Span, ...]:
             flags[here] = True
     runs = groupby(zip(tokens, flags, strict=True), key=lambda pair: pair[1])
     return tuple(Span("".join(token for token, _ in run), changed=not same) for same, run in runs)
+
+
+def condense_spans(*, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Condense each span for one line of a list."""
+    return tuple(Span(condense_text(text=span.text), changed=span.changed) for span in spans)
+
+
+def condense_text(*, text: str) -> str:
+    """Keep beginning and end of a long value where it is only named; the claim shows the whole."""
+    if len(text) <= 2 * _AROUND:
+        return text
+    head, tail = text[:_AROUND], text[-_AROUND:]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"

@@ -41,7 +41,7 @@ def group_claims(*, claims: Sequence[ClaimRow], hue_of: Callable[[ClaimRow], str
 
 def tally_side(*, claims: Sequence[ClaimRow], value: str, hue: str, side: str) -> Tally:
     """Count the independent lineages and the items that speak for one side."""
-    speaking = [claim for claim in claims if claim.stance == Stance.SUPPORTS]
+    speaking = [claim for claim in claims if claim.stance == Stance.SUPPORTS and not is_gone(claim=claim)]
     facets = [
         Facet(
             key=str(index),
@@ -87,7 +87,7 @@ def name_trust(*, trust: str) -> str:
 def _make_item(claim: ClaimRow, caller: Caller) -> Evidence:
     before, after = _read_around(claim)
     note = ""
-    if claim.availability and claim.availability != Availability.AVAILABLE:
+    if is_gone(claim=claim):
         note = _explain_absence(claim.availability)
     elif claim.is_dismissed:
         note = gettext("settled by a ruling")
@@ -115,11 +115,16 @@ def _make_item(claim: ClaimRow, caller: Caller) -> Evidence:
 
 def _judge_state(claim: ClaimRow, caller: Caller) -> Literal["present", "against", "gone", "changed"]:
     """Tell present, against, gone and changed apart; a quote is marked only if its digest matches."""
-    if claim.availability and claim.availability != Availability.AVAILABLE:
+    if is_gone(claim=claim):
         return "gone"
     if claim.quote is not None and caller.digest(claim.quote, salt=bytes.fromhex(claim.salt or "")) != claim.digest:
         return "changed"
     return "against" if claim.stance == Stance.CONTRADICTS else "present"
+
+
+def is_gone(*, claim: ClaimRow) -> bool:
+    """Tell whether a piece of evidence can no longer be used; a claim without any has lost nothing."""
+    return bool(claim.availability) and claim.availability != Availability.AVAILABLE
 
 
 def _read_around(claim: ClaimRow) -> tuple[str, str]:

@@ -146,9 +146,10 @@ def _decide(request: HttpRequest, viewer: Viewer, kind: str, item_id: str) -> Ht
 def _check_attempt(attempt: _Attempt, case: Case, viewer: Viewer, now: datetime) -> str:
     """Judge the pressed verb as the page did; an empty text lets it through.
 
-    A memory that moved or closed meanwhile is left to the use case, whose refusal says what happened.
+    What moved, closed or lost its evidence meanwhile is left to the use case, whose refusal says what happened.
     """
-    if not case.item.is_open or case.is_locked or case.state.version != attempt.expected:
+    is_late = not case.item.is_open or case.is_locked or case.state.version != attempt.expected
+    if is_late or (case.is_evidence_gone and attempt.action != "REJECT"):
         return ""
     verbs = {verb.action: verb for verb in judge_case(case=case, caller=viewer.caller, now=now)}
     if attempt.action not in verbs:

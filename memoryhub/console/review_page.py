@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from memoryhub.access.callers import Caller
 from memoryhub.console import words
 from memoryhub.console.charts import Held, draw_belief, draw_strip
+from memoryhub.console.diff import condense_text
 from memoryhub.console.grid import find_hues
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims, tally_side
@@ -139,6 +140,7 @@ def judge_case(*, case: Case, caller: Caller, now: datetime) -> tuple[Verb, ...]
             is_own_claim=caller.principal_id in {candidate.author_id, candidate.proposer_id},
             is_own_proposal=caller.principal_id == candidate.proposer_id
             or (caller.principal_id == candidate.author_id and not is_owner),
+            is_evidence_gone=case.is_evidence_gone,
             may_decide=is_conflict or is_owner or candidate.scope_kind != "user",
         )
     )
@@ -195,6 +197,7 @@ def make_review(
         ),
         expected_version=case.state.version,
         lease=lease,
+        lease_url=reverse("console:lease", args=[case.item.kind, case.item.id]),
         note=draft.note,
         reason=draft.reason,
         effective_from=draft.effective_from,
@@ -280,7 +283,7 @@ def _compare_fields(case: Case, standing: PartRecord | None) -> tuple[tuple[Fiel
     is_long = max(len(old), len(new)) > _SHORT
     rank = gettext("rank %(rank)s")
     fields = [
-        Field(name=gettext("value"), old=old, new=new, is_value=not is_long, is_long=is_long),
+        Field(name=gettext("value"), old=old, new=new, is_value=True, is_long=is_long),
         Field(
             name=gettext("valid"),
             old=_from(standing.valid_from) if standing else "",
@@ -374,8 +377,8 @@ def _tally_sides(case: Case, standing: PartRecord | None, hue: str) -> tuple[Tal
 
 
 def _draw_strip(case: Case, standing: PartRecord | None, hues: dict[tuple[int, int], str], now: datetime) -> Any:
-    """Draw the newest parts over the proposed claim; nothing stands, nothing is drawn."""
-    if standing is None:
+    """Draw the newest parts over the proposed claim; nothing where nothing stands or all is decided."""
+    if standing is None or not case.item.is_open:
         return ""
     held = sorted((part for part in case.parts if part.recorded_to is None), key=lambda part: part.valid_from)
     near = [part for part in held if part.valid_to is None or part.valid_to > case.candidate.valid_from]
@@ -405,7 +408,7 @@ def _draw_strip(case: Case, standing: PartRecord | None, hues: dict[tuple[int, i
 def _explain_why(case: Case, standing: PartRecord | None) -> tuple[str, str]:
     """Say in one sentence with this case's values why it waits for a person."""
     title = words.explain_reason(code=case.item.reason) + gettext(".")
-    value = words.format_value(value=case.candidate.value)
+    value = condense_text(text=words.format_value(value=case.candidate.value))
     if case.item.kind != ReviewKind.CONFLICT:
         text = gettext(
             "%(proposer)s wants to remember %(value)s. Until you decide it is used in the current task only."
@@ -420,5 +423,5 @@ def _explain_why(case: Case, standing: PartRecord | None) -> tuple[str, str]:
         "value": value,
         "gap": words.format_age(age=gap),
         "holder": standing.author_name,
-        "standing": words.format_value(value=standing.value),
+        "standing": condense_text(text=words.format_value(value=standing.value)),
     }

@@ -21,7 +21,7 @@ from memoryhub.memory.queries import (
     list_parts,
 )
 from memoryhub.memory.records import CandidateRecord, MemoryState
-from memoryhub.types.enums import ReviewKind, ReviewState
+from memoryhub.types.enums import Availability, ReviewKind, ReviewState
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,12 @@ class Case:
     def is_locked(self) -> bool:
         """Tell whether an erasure covers it: then nothing of it is shown or decided."""
         return self.state.barrier is not None
+
+    @property
+    def is_evidence_gone(self) -> bool:
+        """Tell whether nothing of what the proposed claim rests on can be used any more."""
+        held = [claim.availability for claim in self.claims if claim.candidate_id == self.candidate.id]
+        return any(held) and Availability.AVAILABLE not in held
 
     @property
     def received_at(self) -> datetime | None:

@@ -37,13 +37,14 @@ def explain_refusal(*, case: Case, late: Exception | None, next_url: str) -> Ref
     if case.is_locked or isinstance(late, ErasureStarted):
         return _refuse_locked(next_url)
     if isinstance(late, DecidedByOther) or not case.item.is_open:
-        return _refuse_decided(case, next_url)
+        return _refuse_decided(case, next_url, is_late=late is not None)
     if isinstance(late, ItemStale):
         return _refuse_stale(case, late.expected)
     return _refuse_evidence_gone() if isinstance(late, EvidenceGone) else None
 
 
-def _refuse_decided(case: Case, next_url: str) -> Refusal:
+def _refuse_decided(case: Case, next_url: str, *, is_late: bool) -> Refusal:
+    """Say who decided it and how; somebody who only opens the page was refused nothing."""
     item = case.item
     outcomes = {
         Verb.ACCEPT: gettext("accepted"),
@@ -52,14 +53,17 @@ def _refuse_decided(case: Case, next_url: str) -> Refusal:
     }
     outcome = outcomes.get(Verb(item.outcome)) if item.outcome in set(Verb) else words.explain_reason(code=item.outcome)
     when = words.format_clock(moment=item.decided_at) if item.decided_at else ""
-    heading = gettext("Not recorded: %(name)s decided this at %(time)s")
+    heading = gettext("%(name)s decided this at %(time)s")
+    text = gettext("The item is closed: %(outcome)s. Below is what stands now.")
+    if is_late:
+        heading = gettext("Not recorded: %(name)s decided this at %(time)s")
+        text = gettext("The item is closed: %(outcome)s. Below is what stands now; your note is kept.")
     return Refusal(
         status=409,
-        code="decided_by_other",
+        code="decided_by_other" if is_late else "",
         heading=heading % {"name": item.decided_by or gettext("the policy"), "time": when},
-        text=gettext("The item is closed: %(outcome)s. Below is what stands now; your note is kept.")
-        % {"outcome": outcome},
-        detail=gettext("found version %(version)s") % {"version": case.state.version},
+        text=text % {"outcome": outcome},
+        detail=gettext("found version %(version)s") % {"version": case.state.version} if is_late else "",
         next_url=next_url,
     )
 
@@ -94,7 +98,7 @@ def _refuse_evidence_gone() -> Refusal:
         status=410,
         code="evidence_gone",
         heading=gettext("Not recorded: the evidence can no longer be used"),
-        text=gettext("The decision rested on it. The numbers below are counted without it; your note is kept."),
+        text=gettext("Nothing is left that the claim rests on. It can only be rejected; your note is kept."),
         detail="",
     )
 

@@ -299,7 +299,13 @@ class Review:
     history: tuple[Step, ...]
     expected_version: int
     lease: Lease | None
+    lease_url: str
     note: str = ""
     effective_from: str = ""
     reason: str = ""
     refusal: Refusal | None = None
+
+    @property
+    def is_prose(self) -> bool:
+        """Tell whether the values are sentences, which need the width of two columns."""
+        return any(field.is_long and field.is_value for field in self.fields)

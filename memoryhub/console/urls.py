@@ -5,6 +5,7 @@ from django.urls import path
 
 from memoryhub.console.api_docs import download_schema, show_api
 from memoryhub.console.dashboard import show_counts, show_dashboard
+from memoryhub.console.lease import hold_item
 from memoryhub.console.memories import show_memories
 from memoryhub.console.memory import show_memory
 from memoryhub.console.profile import show_profile
@@ -18,6 +19,7 @@ urlpatterns = [
     path("counts/", show_counts, name="counts"),
     path("queues/<slug:kind>/", show_queue, name="queue"),
     path("queues/<slug:kind>/<uuid:item_id>/", show_review, name="review"),
+    path("queues/<slug:kind>/<uuid:item_id>/lease/", hold_item, name="lease"),
     path("memories/", show_memories, name="memories"),
     path("memories/<uuid:memory_id>/", show_memory, name="memory"),
     path("docs/api/", show_api, name="api"),

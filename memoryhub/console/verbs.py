@@ -11,6 +11,7 @@ from typing import Final, Literal
 from django.utils.translation import gettext
 
 from memoryhub.console import words
+from memoryhub.console.diff import condense_text
 from memoryhub.console.shapes import Condition, Verb
 from memoryhub.types.enums import MergeAction
 
@@ -45,6 +46,7 @@ class VerbFacts:
     is_effective: bool
     is_own_claim: bool
     is_own_proposal: bool
+    is_evidence_gone: bool
     may_decide: bool
 
 
@@ -58,6 +60,9 @@ def judge_verbs(*, facts: VerbFacts) -> tuple[Verb, ...]:
         "CONFLICT": _judge_conflict(facts),
         "REJECT": _judge_reject(),
     }
+    if facts.is_evidence_gone:
+        gone = _fail(gettext("Evidence that can still be used: none is left"))
+        judged = {action: (said, held if action == "REJECT" else (gone,)) for action, (said, held) in judged.items()}
     person = _judge_person(facts)
     is_barred = not _may_hold(person)
     return tuple(
@@ -106,7 +111,7 @@ def _judge_person(facts: VerbFacts) -> tuple[Condition, ...]:
 
 
 def _judge_supersede(facts: VerbFacts) -> _Judged:
-    places = {"new": facts.proposed, "old": facts.standing or "", "version": facts.version}
+    places = {"new": condense_text(text=facts.proposed), "old": condense_text(text=facts.standing or "")}
     if facts.standing is None or facts.standing == facts.proposed:
         sentence = gettext("Let a claim take the place of what stands.")
         return sentence, (_fail(gettext("Nothing else stands that it could replace")),)
@@ -129,7 +134,7 @@ def _judge_supersede(facts: VerbFacts) -> _Judged:
 
 def _judge_add(facts: VerbFacts) -> _Judged:
     if facts.outcome == MergeAction.ADD:
-        sentence = gettext("%(new)s is remembered.") % {"new": facts.proposed}
+        sentence = gettext("%(new)s is remembered.") % {"new": condense_text(text=facts.proposed)}
         return sentence, (_hold(gettext("A period that nothing covers yet")),)
     sentence = gettext("Open a period that nothing covers yet.")
     if facts.standing_from is None:
@@ -143,7 +148,9 @@ def _judge_add(facts: VerbFacts) -> _Judged:
 
 def _judge_attach(facts: VerbFacts) -> _Judged:
     if facts.outcome == MergeAction.ATTACH_EVIDENCE:
-        sentence = gettext("Count its evidence for %(new)s. What stands stays.") % {"new": facts.proposed}
+        sentence = gettext("Count its evidence for %(new)s. What stands stays.") % {
+            "new": condense_text(text=facts.proposed)
+        }
         return sentence, (
             _hold(gettext("It moves nothing that stands")),
             _hold(gettext("A lineage that is not counted yet")),

@@ -8,7 +8,7 @@ from typing import Any
 
 from memoryhub.access.callers import Caller
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound, access_scope_by_id
-from memoryhub.lib.db import fetch_records
+from memoryhub.lib.db import fetch_all, fetch_records
 
 VIEW = "view_memory"
 PROPOSE = "propose_memory"
@@ -99,3 +99,17 @@ def access_candidate(*, caller: Caller, candidate_id: str) -> CandidateFull:
     if candidate.is_revoked:
         return replace(candidate, subject="", conditions={}, content="", value=None)
     return candidate
+
+
+def is_evidence_gone(*, tenant_id: str, candidate_id: str) -> bool:
+    """Tell whether a candidate rests on evidence of which none can be used any more; one without any never lost it."""
+    rows = fetch_all(
+        sql="""
+            SELECT count(*) > 0 AND bool_and(item.availability <> 'available')
+            FROM candidate_evidence link
+            JOIN evidence item ON item.tenant_id = link.tenant_id AND item.id = link.evidence_id
+            WHERE link.tenant_id = %s AND link.candidate_id = %s
+        """,
+        params=[tenant_id, candidate_id],
+    )
+    return bool(rows[0][0])

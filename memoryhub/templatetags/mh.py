@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memoryhub.console import words
-from memoryhub.console.diff import Span, compare_words
+from memoryhub.console.diff import Span, compare_words, condense_spans
 from memoryhub.console.icons import draw_icon
 
 if TYPE_CHECKING:
@@ -140,15 +140,17 @@ def initials(name: str) -> str:
 
 
 @register.simple_tag
-def diff_old(old: str, new: str) -> SafeString:
+def diff_old(old: str, new: str, *, short: bool = False) -> SafeString:
     """Show the old text with what is gone struck out."""
-    return _spans(compare_words(old=old, new=new).old, "del")
+    spans = compare_words(old=old, new=new).old
+    return _spans(condense_spans(spans=spans) if short else spans, "del")
 
 
 @register.simple_tag
-def diff_new(old: str, new: str) -> SafeString:
+def diff_new(old: str, new: str, *, short: bool = False) -> SafeString:
     """Show the new text with what came underlined."""
-    return _spans(compare_words(old=old, new=new).new, "ins")
+    spans = compare_words(old=old, new=new).new
+    return _spans(condense_spans(spans=spans) if short else spans, "ins")
 
 
 @register.simple_tag

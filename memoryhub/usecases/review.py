@@ -12,6 +12,7 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
+from memoryhub.memory.candidate_queries import is_evidence_gone
 from memoryhub.memory.loading import load_candidate, load_state, source_of
 from memoryhub.memory.operations import Ruled, commit_decision
 from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
@@ -88,7 +89,7 @@ class ItemStale(Exception):
 
 
 class EvidenceGone(Exception):
-    """Say that what the claim rests on can no longer be used."""
+    """Say that nothing of what the claim rests on can be used any more; it can still be rejected."""
 
 
 class ErasureStarted(Exception):
@@ -172,7 +173,9 @@ def resolve_review(
         )
         if state.barrier is not None:
             raise ErasureStarted
-        if not candidate.has_evidence and item.kind is ReviewKind.CONFLICT:
+        if resolution.verb is not Verb.REJECT and is_evidence_gone(
+            tenant_id=caller.tenant_id, candidate_id=candidate.id
+        ):
             raise EvidenceGone
         if state.version != resolution.expected_version:
             raise ItemStale(expected=resolution.expected_version, current=state.version, note=resolution.note)

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
+from memoryhub.access.models import AuditEvent
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.memory.models import MemoryHead, MergeDecision
 from memoryhub.review.models import ReviewComment, ReviewItem
@@ -180,3 +181,27 @@ def test_a_reviewer_of_another_tenant_finds_nothing(contested: Cast) -> None:
     with tenant_context(contested.tenant_id, read_only=True):
         head = MemoryHead.objects.get()
     assert stranger.get(f"/memories/{head.pk}/").status_code == 404
+
+
+def test_a_lease_is_advice_that_others_see_and_may_take_over(contested: Cast, rita: Client) -> None:
+    lease, alice = f"{address(contested)}lease/", sign_in(contested.alice)
+    assert alice.post(lease).status_code == 302
+    assert rita.post(lease).status_code == 302
+    assert find_item(contested).lease_holder_id == contested.alice.pk
+    assert "Alice until" in rita.get(QUEUE).content.decode()
+    held = rita.post(lease, {"takes_over": "1"}, headers={"HX-Request": "true"}).content.decode()
+    assert "Yours until" in held
+    assert find_item(contested).lease_holder_id == contested.rita.pk
+    with tenant_context(contested.tenant_id, read_only=True):
+        taken = AuditEvent.objects.get(action="review_item.taken_over")
+        assert (taken.principal_id, taken.object_ids["holder"]) == (contested.rita.pk, str(contested.alice.pk))
+    version = read_version(alice.get(address(contested)).content.decode())
+    assert alice.post(address(contested), {"verb": "CONFLICT", "expected_version": version}).status_code == 302
+
+
+def test_who_may_not_decide_holds_no_lease(contested: Cast) -> None:
+    lease = f"{address(contested)}lease/"
+    assert sign_in(contested.charlie).post(lease).status_code == 404
+    assert sign_in(contested.bob).post(lease).status_code == 403
+    assert find_item(contested).lease_holder_id is None
+    assert sign_in(contested.rita).get(lease).status_code == 405

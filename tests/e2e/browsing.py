@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Response
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Response, ViewportSize
 
 from memoryhub.access.models import Principal
 
@@ -26,8 +26,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-WIDE = {"width": 1280, "height": 900}
-NARROW = {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 PATIENCE = 10_000.0  # milliseconds
 # A refusal is a page; Chromium writes every answer of 400 and above into the console all the same.
 _REFUSAL = "Failed to load resource: the server responded with a status of 4"

@@ -25,6 +25,7 @@ NO_PAGE = {
     "set_language": "takes a POST and leads back",
     "console:counts": "a fragment that stands in every page",
     "console:api_schema": "a file to take away",
+    "console:lease": "takes a POST and answers with a fragment",
     "console:sign_out": "takes a POST and leads to the sign-in",
     "console:sign_in": "opened by nobody, in a test of its own",
     "admin": "Django's own pages, in a test of their own",
@@ -169,7 +170,9 @@ def test_django_s_own_pages_keep_the_policy(open_as: OpenTab, cast: Cast, promis
 
 
 def test_every_address_is_looked_at_or_says_why_not() -> None:
-    rooms_and_names = {(room, f"{room}:{name}" if room else name) for room, name, _ in walk(get_resolver().url_patterns)}
+    rooms_and_names = {
+        (room, f"{room}:{name}" if room else name) for room, name, _ in walk(get_resolver().url_patterns)
+    }
     for room, name in rooms_and_names:
         assert (room in NO_PAGE) or (name in NO_PAGE) or name in list_pages()
     assert set(list_pages()) == {

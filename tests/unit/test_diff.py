@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.console.diff import Span, compare_words
+from memoryhub.console.diff import Span, compare_words, condense_spans, condense_text
 
 
 def mark(spans: tuple[Span, ...]) -> str:
@@ -36,3 +36,12 @@ def test_the_spans_join_to_the_whole_text(text: str) -> None:
     difference = compare_words(old=text, new="x" + text)
     assert "".join(span.text for span in difference.old) == text
     assert "".join(span.text for span in difference.new) == "x" + text
+
+
+def test_a_long_value_keeps_beginning_and_end_in_a_list() -> None:
+    long = "fixes are published until the end of the period, " * 3 + "or twice a year"
+    shown = condense_text(text=long)
+    assert shown == "fixes are published … period, or twice a year"
+    assert condense_text(text="4.1.1") == "4.1.1"
+    spans = compare_words(old=long, new=long.replace("twice", "once")).old
+    assert [(span.text, span.changed) for span in condense_spans(spans=spans)][1] == ("twice", True)

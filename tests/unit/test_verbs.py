@@ -21,6 +21,7 @@ CONTESTED = VerbFacts(
     is_effective=True,
     is_own_claim=False,
     is_own_proposal=False,
+    is_evidence_gone=False,
     may_decide=True,
 )
 QUESTION = replace(
