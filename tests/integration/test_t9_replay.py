@@ -6,9 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from memoryhub.management.sample.facts import read_changes
 from memoryhub.usecases.rederive import check_memories
 from tests.conftest import ConnectAs
 from tests.integration.histories import History, replay_ledger, write_tables
+from tests.integration.test_t19_real_histories import (
+    accept,
+    build_house,
+    read_queue,
+    run_jobs,
+    send,
+)
 from tests.promises import PromiseReport
 
 SEED = 20261130
@@ -32,6 +40,22 @@ def test_the_replayed_record_is_the_stored_state(
         for action in ("ADD", "SUPERSEDE", "ATTACH_EVIDENCE", "NO_OP", "CONFLICT", "accept", "reject", "keep_conflict"):
             assert history.done[action] > 0, f"seed {seed} never came to {action}: {history.done}"
         promise_report(count=replay.decisions, what="decisions replayed twice, byte-equal")
+
+
+@pytest.mark.promise("T9")
+def test_a_real_history_replays_too(at_scale: Callable[[int, int], int], promise_report: PromiseReport) -> None:
+    """Replay years of real changes by people and a bot, with the rulings they led to."""
+    house = build_house()
+    send(house, read_changes()[: at_scale(500, 100_000)])
+    run_jobs()
+    for waiting in read_queue(house):
+        accept(house, waiting)
+    stored = write_tables(tenant_id=house.tenant_id)
+    for _ in range(2):
+        replay = replay_ledger(tenant_id=house.tenant_id)
+        assert replay.differing == []
+        assert replay.ledger.write_canonical() == stored
+    promise_report(count=replay.decisions, what="decisions on real changes replayed twice, byte-equal")
 
 
 @pytest.mark.promise("T9")
