@@ -51,6 +51,10 @@ bench: .venv/dev.stamp ## Measure governed commits against raw SQL, in one run
 openapi: .venv/dev.stamp ## Write docs/openapi.yaml anew from the code
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
+.PHONY: pictures
+pictures: .venv/browser.stamp ## Take the pictures in docs/images anew, from the sample
+	$(ALONE) $(BIN)/python -m pytest -q tests/e2e/screenshots.py
+
 .PHONY: clean
 clean: ## Remove .venv and the tools' caches; data stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

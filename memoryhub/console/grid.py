@@ -19,7 +19,7 @@ from memoryhub.console.words import format_day, label_ticks
 HUES: Final = 6
 # What was revoked, has expired or was erased answers nothing, at no instant.
 READABLE: Final = frozenset({"active", "superseded", "needs_review"})
-_LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 16.0, 26.0, 46.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 112.0, 16.0, 26.0, 46.0
 _HEAD = 8.0  # length of the arrow head at an open end
 _MIN_ACROSS, _MIN_UP = 30.0, 24.0
 _LABEL_FROM, _SECOND_LINE_FROM = 24.0, 40.0
@@ -113,7 +113,7 @@ def find_answer(*, parts: Sequence[Part], cross: Cross) -> Part | None:
 
 
 def draw_grid(
-    *, parts: Sequence[Part], now: datetime, cross: Cross | None = None, width: int = 800, height: int = 400
+    *, parts: Sequence[Part], now: datetime, cross: Cross | None = None, width: int = 660, height: int = 340
 ) -> SafeString:
     """Draw the parts as an SVG picture whose title and description stand in it; a table must follow it."""
     edges_up = {moment for part in parts for moment in (part.recorded_from, part.recorded_to) if moment}

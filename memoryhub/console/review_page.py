@@ -31,6 +31,7 @@ from memoryhub.usecases.review import REASONS_TO_REJECT
 
 _SHORT: Final = 12
 _STRIP_PARTS: Final = 4
+_STEPS: Final = 6  # decisions that are shown unfolded
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,15 @@ def make_review(
     is_conflict = case.item.kind == ReviewKind.CONFLICT
     title, text = _explain_why(case, standing)
     head = case.head
+    lineages = group_claims(claims=case.claims, hue_of=_colour_claims(case, standing, hues), caller=caller)
+    sides = {words.format_value(value=side.value) for side in (candidate, standing) if side}
+    steps = make_steps(
+        decisions=case.decisions,
+        parts=case.parts,
+        hues=hues_by_version(parts=make_parts(held=case.parts)),
+        notes=case.notes,
+        withdrawn=case.withdrawn,
+    )
     return Review(
         item_url=item_url,
         key=make_key(case=case),
@@ -185,16 +195,12 @@ def make_review(
         if head
         else "",
         tallies=_tally_sides(case, standing, hue),
-        lineages=tuple(group_claims(claims=case.claims, hue_of=_colour_claims(case, standing, hues), caller=caller)),
+        lineages=tuple(lineage for lineage in lineages if lineage.value in sides),
+        other_lineages=tuple(lineage for lineage in lineages if lineage.value not in sides),
         verbs=judge_case(case=case, caller=caller, now=now) if case.item.is_open else (),
         reasons=name_reasons(),
-        history=make_steps(
-            decisions=case.decisions,
-            parts=case.parts,
-            hues=hues_by_version(parts=make_parts(held=case.parts)),
-            notes=case.notes,
-            withdrawn=case.withdrawn,
-        ),
+        history=steps[:_STEPS],
+        earlier=steps[_STEPS:],
         expected_version=case.state.version,
         lease=lease,
         lease_url=reverse("console:lease", args=[case.item.kind, case.item.id]),

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from memoryhub.console.grid import READABLE, Part
 
 _ONE_LINE: Final = 28
+_SENTENCE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +295,11 @@ class Review:
     belief: SafeString | str
     tallies: tuple[Tally, ...]
     lineages: tuple[Lineage, ...]
+    other_lineages: tuple[Lineage, ...]
     verbs: tuple[Verb, ...]
     reasons: tuple[tuple[str, str], ...]
     history: tuple[Step, ...]
+    earlier: tuple[Step, ...]
     expected_version: int
     lease: Lease | None
     lease_url: str
@@ -308,4 +311,4 @@ class Review:
     @property
     def is_prose(self) -> bool:
         """Tell whether the values are sentences, which need the width of two columns."""
-        return any(field.is_long and field.is_value for field in self.fields)
+        return any(field.is_value and max(len(field.old), len(field.new)) > _SENTENCE for field in self.fields)

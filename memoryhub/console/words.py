@@ -100,6 +100,7 @@ REASON: Final[dict[str, _StrPromise]] = {
 }
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CLOCKS: Final = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
 _MINUTE: Final = timedelta(minutes=1)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
@@ -132,12 +133,12 @@ def format_moment(*, moment: datetime | None, zone: bool = True) -> str:
 
 
 def format_exact(*, moment: datetime | None) -> str:
-    """Write an instant in UTC to the millisecond, without naming the zone; None is an open end."""
+    """Write an instant in UTC as exactly as it is held, without naming the zone; None is an open end."""
     if moment is None:
         return gettext("open")
     there = moment.astimezone(UTC)
     between = " " if is_chinese() else ", "
-    return f"{format_day(moment=there)}{between}{there:%H:%M:%S}.{there.microsecond // 1000:03}"
+    return f"{format_day(moment=there)}{between}{there:%H:%M:%S.%f}"
 
 
 def format_clock(*, moment: datetime) -> str:
@@ -185,12 +186,11 @@ def label_ticks(*, moments: Sequence[datetime]) -> list[str]:
     one_year = len({moment.year for moment in there}) <= 1
     one_day = len({moment.date() for moment in there}) <= 1
     days = [format_day(moment=moment, with_year=not one_year) for moment in there]
-    for clock in ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f"):
+    for clock in _CLOCKS:
         if not one_day and len(set(days)) == len(days):
             return days
         times = [f"{moment:{clock}}" for moment in there]
-        times = [text[:-3] if clock.endswith("%f") else text for text in times]
         labels = times if one_day else [f"{day} {time}" for day, time in zip(days, times, strict=True)]
-        if len(set(labels)) == len(labels) or clock.endswith("%f"):
+        if len(set(labels)) == len(labels) or clock == _CLOCKS[-1]:
             return labels if len(there) > 1 else days
     return days

@@ -102,7 +102,7 @@ def moment_bare(value: datetime | None) -> SafeString | str:
 
 @register.filter
 def moment_exact(value: datetime | None) -> SafeString | str:
-    """Write an instant to the millisecond, for recorded time, where two may share a second."""
+    """Write an instant to the microsecond, for recorded time, where two may share a second."""
     return _time(value, words.format_exact(moment=value))
 
 

@@ -44,8 +44,9 @@ def test_the_checks_run_on_what_is_shipped() -> None:
     assert {name: checked[name] for name in shipped} == shipped
 
 
-def test_vendored_files_are_the_ones_we_took() -> None:
-    folder = PROJECT / "static" / "vendor"
+@pytest.mark.parametrize("place", ["static/vendor", "tests/e2e/vendor"])
+def test_vendored_files_are_the_ones_we_took(place: str) -> None:
+    folder = PROJECT / place
     lines = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
     sums = {name: digest for digest, name in lines}
     found = {

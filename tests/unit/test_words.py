@@ -56,7 +56,7 @@ def test_an_absence_says_so() -> None:
         ([timedelta(), timedelta(days=400)], ["15 Sep 2022", "20 Oct 2023"]),
         ([timedelta(), timedelta(minutes=2)], ["12:45", "12:47"]),
         ([timedelta(), timedelta(seconds=2)], ["12:45:07", "12:45:09"]),
-        ([timedelta(), timedelta(milliseconds=5)], ["12:45:07.000", "12:45:07.005"]),
+        ([timedelta(), timedelta(milliseconds=5)], ["12:45:07.000000", "12:45:07.005000"]),
         ([timedelta(), timedelta(hours=1), timedelta(days=2)], ["15 Sep 12:45", "15 Sep 13:45", "17 Sep 12:45"]),
         ([timedelta()], ["15 Sep"]),
     ],
