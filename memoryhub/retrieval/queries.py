@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.lib.db import fetch_all, fetch_records
-from memoryhub.retrieval.terms import write_query
+from memoryhub.retrieval.terms import write_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ _FOUND = """
         head.modality, head.confidence, held.independent_evidence_count, held.valid_from, held.valid_to,
         held.recorded_from, held.recorded_to, held.occurred_at, head.version AS head_version,
         head.has_open_conflict, found.relevance
-    FROM search_memories_v1(%(tenant)s, %(scopes)s::uuid[], %(query)s, %(valid)s, %(recorded)s, %(limit)s) found
+    FROM search_memories_v1(%(tenant)s, %(scopes)s::uuid[], %(terms)s::text[], %(valid)s, %(recorded)s, %(limit)s) found
     JOIN memory_heads head ON head.tenant_id = %(tenant)s AND head.id = found.memory
     JOIN memory_versions held ON held.tenant_id = %(tenant)s AND held.id = found.version_row
     JOIN scopes scope ON scope.tenant_id = head.tenant_id AND scope.id = head.scope_id
@@ -69,15 +69,15 @@ def search_memories(
 
     Every row is read from heads and versions as they stand: the projection only says where to look.
     """
-    query = write_query(text=text)
-    if not query or not scope_ids:
+    terms = write_terms(text=text)
+    if not terms or not scope_ids:
         return []
     rows = fetch_records(
         sql=_FOUND,
         params={
             "tenant": tenant_id,
             "scopes": list(scope_ids),
-            "query": query,
+            "terms": terms,
             "valid": as_of.valid_at,
             "recorded": as_of.recorded_at,
             "limit": limit,

@@ -1,8 +1,8 @@
 """Turn words into search terms, English and Chinese, without asking the database to understand either. Pure.
 
 A run of Han characters becomes its characters and its pairs, so that a word of two characters is found; other
-words become themselves in small letters and, where they are made of pieces (`4.1.1`, `release_date`), the
-pieces as well.
+words become themselves in small letters and, where they are made of pieces (`release-date`), the pieces as well;
+of a number with dots (`4.1.13`) its beginnings (`4.1`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,21 @@ def list_terms(text: str) -> list[str]:
         run = match.group()
         if _HAN.match(run):
             terms += list(run)
-            terms += [run[at : at + 2] for at in range(len(run) - 1)]
+            terms += [run[at : at + _PAIR] for at in range(len(run) - 1)]
         else:
             terms.append(run[:_LONGEST_TERM])
-            pieces = _PIECE.split(run)
-            if len(pieces) > 1:
-                terms += [piece[:_LONGEST_TERM] for piece in pieces]
+            terms += [piece[:_LONGEST_TERM] for piece in _list_pieces(run)]
     return terms
+
+
+def _list_pieces(run: str) -> list[str]:
+    """Return what a word is made of; of a number with dots its beginnings, since `1` says nothing of `4.1`."""
+    pieces = _PIECE.split(run)
+    if len(pieces) == 1:
+        return []
+    if all(piece.isdigit() for piece in pieces):
+        return [".".join(pieces[:count]) for count in range(_PAIR, len(pieces))] if "." in run else []
+    return pieces
 
 
 def write_vector(*, fields: Iterable[tuple[str, str]]) -> str:
@@ -57,18 +65,21 @@ def write_vector(*, fields: Iterable[tuple[str, str]]) -> str:
     return " ".join(f"{_quote(term)}:{','.join(at)}" for term, at in places.items())
 
 
-def write_query(*, text: str) -> str:
-    """Return the text form of a tsquery that any of the words satisfies, empty when there is no word.
+def write_terms(*, text: str) -> list[str]:
+    """Return the terms a question asks for, each quoted as a tsquery quotes it; empty when there is no word.
 
-    Single Han characters are asked for only where the query has no pair, and the commonest English words only
-    where there is nothing else.
+    Single Han characters are asked for only where the question has no pair, the commonest English words only
+    where there is nothing else, and of a number with dots the whole only.
     """
-    terms = list(dict.fromkeys(list_terms(text)))
+    terms: dict[str, None] = {}
+    for match in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        run = match.group()
+        is_number = all(piece.isdigit() for piece in _PIECE.split(run))
+        terms |= dict.fromkeys([run[:_LONGEST_TERM]] if is_number else list_terms(run))
     has_pair = any(len(term) == _PAIR and _HAN.match(term) for term in terms)
-    if has_pair:
-        terms = [term for term in terms if not (len(term) == 1 and _HAN.match(term))]
-    telling = [term for term in terms if term not in _STOP] or terms
-    return " | ".join(_quote(term) for term in telling[:MOST_QUERY_TERMS])
+    kept = [term for term in terms if not (has_pair and len(term) == 1 and _HAN.match(term))]
+    telling = [term for term in kept if term not in _STOP] or kept
+    return [_quote(term) for term in telling[:MOST_QUERY_TERMS]]
 
 
 def _quote(term: str) -> str:

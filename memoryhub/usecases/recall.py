@@ -142,13 +142,12 @@ def _project(
     *, found: list[FoundMemory], question: RecallInput, policy: ProjectionPolicy, as_of: AsOf
 ) -> tuple[list[tuple[FoundMemory, Worth]], list[Exclusion]]:
     """Return what is shown, best first, and what is left out with its reason."""
-    best = max((memory.relevance for memory in found), default=1.0) or 1.0
     kept: list[tuple[FoundMemory, Worth]] = []
     excluded: list[Exclusion] = []
     for memory in found:
         worth = value_memory(
             facts=RecalledFacts(
-                relevance=memory.relevance / best,
+                relevance=memory.relevance,
                 confidence=memory.confidence,
                 modality=Modality(memory.modality),
                 memory_type=memory.memory_type,
