@@ -251,7 +251,7 @@ def test_what_runs_as_its_owner_is_narrow(connect_as: ConnectAs) -> None:
 def test_the_search_finds_nothing_of_another_tenant(connect_as: ConnectAs, worlds: tuple[World, World]) -> None:
     """Ask the definer function for another tenant's scope; the twin without its comparison finds the memory."""
     mine, other = worlds
-    call = "SELECT memory FROM search_memories_v1(%s, ARRAY[%s]::uuid[], 'django', now(), now(), 10)"
+    call = "SELECT memory FROM search_memories_v1(%s, ARRAY[%s]::uuid[], ARRAY['django'], now(), now(), 10)"
     names = (other.tenant_id, other.ids["scope"])
     with connect_as("app") as app:
         app.execute(SET_TENANT, [other.tenant_id])
