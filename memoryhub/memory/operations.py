@@ -135,7 +135,7 @@ def _build_payload(
             "fact_key": candidate.fact_key,
             "sources": candidate.sources,
         },
-        "decision": _describe_decision(candidate, state, decision),
+        "decision": _describe_decision(candidate, state, decision, now),
         "status": str(name_status(decision=decision, source=source_of(candidate))),
     }
     if waits:
@@ -176,12 +176,15 @@ def value_key_of(*, candidate: CandidateRecord, cardinality: Cardinality) -> str
     return candidate.value_digest or "" if cardinality is Cardinality.MANY else ""
 
 
-def _describe_decision(candidate: CandidateRecord, state: MemoryState, decision: Decision) -> dict[str, Any]:
+def _describe_decision(
+    candidate: CandidateRecord, state: MemoryState, decision: Decision, now: datetime
+) -> dict[str, Any]:
     """Return the decision's ids and its inputs as ids and digests, so that it can be replayed."""
     facts = {
         "claims": sorted(claim.source.as_text() for claim in state.claims),
         "rulings": [ruling.key for ruling in state.rulings],
         "from_tail": state.start is not None,
+        "decided_for": now.isoformat(),
     }
     inputs = canonical_json(
         {**facts, "candidate": candidate.id, "value": candidate.value_digest, "policy": decision.policy_version}
