@@ -55,6 +55,10 @@ class PeriodRefused(Exception):
     """Say that the valid period would end before it begins."""
 
 
+class CandidateReused(Exception):
+    """Say that the same statement of the same event was proposed before with another value or content."""
+
+
 _REFUSALS = (
     ScopeNotFound,
     ScopeForbidden,
@@ -64,6 +68,7 @@ _REFUSALS = (
     UndeclaredEntityType,
     ValueRefused,
     PeriodRefused,
+    CandidateReused,
 )
 
 
@@ -143,6 +148,7 @@ def propose_candidate(*, caller: Caller, proposal: CandidateInput, now: datetime
         EvidenceNotFound: an event is unknown in this scope. EvidenceNotQuoted: a span lies outside its words.
         BadSubjectKey, UndeclaredEntityType: the subject is no `type:name` of a declared type.
         ValueRefused: the value does not fit its predicate. PeriodRefused: the period ends before it begins.
+        CandidateReused: this statement of this event was proposed before and said something else.
         StoreFailure: the database could not be asked; nothing was written.
     """
     result = propose_candidates(caller=caller, proposals=[proposal], now=now)[0]
@@ -348,7 +354,11 @@ def draft_candidate(
 
 
 def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed:
-    """Append the drafted candidate, its evidence and the job that decides on it, under the scope's guard."""
+    """Append the drafted candidate, its evidence and the job that decides on it, under the scope's guard.
+
+    Raises:
+        CandidateReused: this statement of this event was proposed before and said something else.
+    """
     found = fetch_json(
         sql="SELECT propose_candidate_v1(%s::jsonb, %s::jsonb, %s)",
         params=[
@@ -357,6 +367,8 @@ def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed
             now,
         ],
     )
+    if not found["same"]:
+        raise CandidateReused
     return Proposed(candidate_id=found["candidate"], status=found["status"], is_replay=not found["new"])
 
 

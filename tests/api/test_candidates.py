@@ -43,6 +43,16 @@ def test_the_same_candidate_again_is_the_same_answer(api: Api, cast: Cast, event
         assert MemoryCandidate.objects.filter(tenant_id=cast.tenant_id).count() == 1
 
 
+def test_the_same_statement_with_another_value_is_told_apart(api: Api, cast: Cast, event_id: str) -> None:
+    assert api.post("candidates", a_candidate(event_id)).status == 202
+    told = api.post("candidates", a_candidate(event_id, value="9.9"))
+    assert (told.status, told.code) == (409, "candidate_reused")
+    another = api.post("candidates", a_candidate(event_id, value="9.9", statement=1))
+    assert another.status == 202
+    with tenant_context(cast.tenant_id, read_only=True):
+        assert MemoryCandidate.objects.filter(tenant_id=cast.tenant_id).count() == 2
+
+
 def test_a_batch_has_one_result_a_candidate(api: Api, event_id: str) -> None:
     told = api.post(
         "candidates",

@@ -26,6 +26,7 @@ class Code(StrEnum):
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     EVENT_ID_REUSED = "event_id_reused"
+    CANDIDATE_REUSED = "candidate_reused"
     SOURCE_REVOKED = "source_revoked"
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     IDEMPOTENCY_IN_PROGRESS = "idempotency_in_progress"
@@ -109,6 +110,12 @@ PROBLEMS: Mapping[Code, Kind] = {
         "The event id stands for something else",
         "The event id is known with other content.",
         "Choose another id for the other event.",
+    ),
+    Code.CANDIDATE_REUSED: Kind(
+        409,
+        "The statement was proposed before",
+        "The same statement of the same event was proposed before with another value or content.",
+        "Number another statement of the event with `statement`.",
     ),
     Code.SOURCE_REVOKED: Kind(
         409,

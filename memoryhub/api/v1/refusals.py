@@ -17,7 +17,13 @@ from memoryhub.memory.exceptions import (
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
 from memoryhub.usecases.answer_once import KeyReused, StillRunning
 from memoryhub.usecases.ingest import ActorForbidden, ActorNotFound
-from memoryhub.usecases.propose import EvidenceNotFound, EvidenceNotQuoted, PeriodRefused, ValueRefused
+from memoryhub.usecases.propose import (
+    CandidateReused,
+    EvidenceNotFound,
+    EvidenceNotQuoted,
+    PeriodRefused,
+    ValueRefused,
+)
 from memoryhub.usecases.report_usage import NotRetrieved, RunNotFound
 from memoryhub.usecases.write_memory import EventIdReused
 
@@ -27,6 +33,7 @@ _CODES: dict[type[Exception], Code] = {
     CandidateNotFound: Code.NOT_FOUND,
     RunNotFound: Code.NOT_FOUND,
     EventIdReused: Code.EVENT_ID_REUSED,
+    CandidateReused: Code.CANDIDATE_REUSED,
     SourceRevoked: Code.SOURCE_REVOKED,
     KeyReused: Code.IDEMPOTENCY_KEY_REUSED,
     StillRunning: Code.IDEMPOTENCY_IN_PROGRESS,

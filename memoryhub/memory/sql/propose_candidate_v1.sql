@@ -1,6 +1,6 @@
 -- Put a candidate beside its evidence, with the job that will decide on it, under the scope's guard. Its epoch is
 -- that of its event: what was received before a revocation stays older than it, whenever it is proposed.
--- Proposed again it answers the first one: {"candidate", "status", "new"}. A candidate whose own proposer replaces
+-- Proposed again it answers the first one, and whether that says the same: {"candidate", "status", "new", "same"}. A candidate whose own proposer replaces
 -- it before it was decided is not touched here; each extraction of an event is one row.
 CREATE FUNCTION propose_candidate_v1(p jsonb, p_evidence jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql AS $$
@@ -11,13 +11,15 @@ DECLARE
     known record;
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(v_scope::text, 0));
-    SELECT id, status INTO known FROM memory_candidates
+    SELECT id, status, content_hash INTO known FROM memory_candidates
     WHERE tenant_id = v_tenant AND source_event_id = (p->>'source_event')::uuid AND extractor = p->>'extractor'
       AND extractor_version = p->>'extractor_version' AND fact_key = p->>'fact_key'
       AND subject_id = (p->>'subject')::uuid AND conditions_digest = p->>'conditions_digest'
       AND statement = (p->>'statement')::smallint;
     IF FOUND THEN
-        RETURN jsonb_build_object('candidate', known.id, 'status', known.status, 'new', false);
+        RETURN jsonb_build_object('candidate', known.id, 'status', known.status, 'new', false,
+            -- What was erased has nothing left to compare with.
+            'same', known.content_hash IN ('', p->>'content_hash'));
     END IF;
     PERFORM write_evidence_v1(v_tenant, p_evidence, p_now);
     IF NOT append_candidate_v1(p) THEN
@@ -29,5 +31,5 @@ BEGIN
         deletion_epoch, state, attempts, next_attempt_at, last_error, created_at)
     VALUES (uuidv7(), v_tenant, 'consolidate', (p->>'id')::uuid, v_scope, '', p->>'policy_version', v_epoch,
         'queued', 0, p_now, '', p_now);
-    RETURN jsonb_build_object('candidate', p->>'id', 'status', 'pending', 'new', true);
+    RETURN jsonb_build_object('candidate', p->>'id', 'status', 'pending', 'new', true, 'same', true);
 END $$;
