@@ -85,8 +85,7 @@ document.addEventListener("focusin", (event) => {
 // ---------- the key sheet, made from the buttons that are on the page ----------
 function labelOf(element) {
   if (element.ariaLabel) return element.ariaLabel;
-  if (element.labels && element.labels.length) return element.labels[0].innerText.replace(/\s+/g, " ").trim();
-  const copy = element.cloneNode(true);
+  const copy = (element.labels && element.labels[0] || element).cloneNode(true);
   copy.querySelectorAll("kbd, svg, .mh-num, [data-state]").forEach((part) => part.remove());
   return copy.textContent.replace(/\s+/g, " ").trim();
 }

@@ -147,6 +147,13 @@ def test_nobody_can_sign_in_without_a_barrier(open_as: OpenTab, theme: str, prom
     promise_report(count=2, what="pages looked at")
 
 
+def test_who_lacks_one_right_reads_why(open_as: OpenTab, cast: Cast, promise_report: PromiseReport) -> None:
+    tab = open_as(cast.bob)
+    assert look_at(tab, reverse("console:review", args=["conflict", stories.contest(cast).item_id])) == []
+    assert "review_memory" in tab.page.inner_text("main")
+    promise_report(count=1, what="pages looked at")
+
+
 def test_django_s_own_pages_keep_the_policy(open_as: OpenTab, cast: Cast, promise_report: PromiseReport) -> None:
     Principal.objects.filter(pk=cast.rita.pk).update(is_staff=True, is_superuser=True)
     memory = stories.contest(cast).memory_id

@@ -258,6 +258,7 @@ def test_the_key_sheet_lists_what_the_buttons_show(open_as: OpenTab, cast: Cast)
     expect(sheet).to_be_visible()
     keys = sheet.locator("dt").all_inner_texts()
     assert set("saencrm?") <= set(keys)
+    expect(sheet.get_by_text("Note, kept with the ruling", exact=True)).to_be_visible()
     assert tab.find_barriers() == []
     tab.page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()

@@ -53,6 +53,7 @@ def test_the_six_verbs_never_move_and_none_is_hidden(facts: VerbFacts) -> None:
         (CONTESTED, ["SUPERSEDE", "CONFLICT", "REJECT"]),
         (replace(CONTESTED, outcome="ADD", standing=None), ["ADD", "CONFLICT", "REJECT"]),
         (replace(CONTESTED, outcome="ATTACH_EVIDENCE", standing="4.1"), ["ATTACH_EVIDENCE", "CONFLICT", "REJECT"]),
+        (replace(CONTESTED, is_evidence_gone=True), ["REJECT"]),
         (QUESTION, ["ADD", "REJECT"]),
         (replace(QUESTION, outcome="NO_OP", outcome_reason="same_source"), ["NO_OP", "REJECT"]),
         (replace(QUESTION, outcome="CONFLICT", standing="4.1.1"), ["CONFLICT", "REJECT"]),
