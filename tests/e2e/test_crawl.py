@@ -176,6 +176,23 @@ def test_django_s_own_pages_keep_the_policy(open_as: OpenTab, cast: Cast, promis
     promise_report(count=len({*looked_at, *lists}), what="pages looked at")
 
 
+def test_what_breaks_the_policy_or_bars_anybody_is_noticed(open_as: OpenTab, cast: Cast) -> None:
+    tab = open_as(cast.rita)
+    tab.page.goto("/profile/")
+    assert (tab.find_barriers(), tab.measure_overflow(), tab.complaints) == ([], 0, [])
+    tab.page.evaluate("""() => {
+        document.querySelector("main").insertAdjacentHTML("beforeend",
+            '<p style="color: red">x</p><input type="text"><span class="mh-chip">' + "wide".repeat(99) + "</span>");
+        document.head.append(Object.assign(document.createElement("script"), { text: "0" }));
+        console.error("said by a script");
+    }""")
+    assert any("label" in line for line in tab.find_barriers())
+    assert tab.measure_overflow() > 0
+    for trace in ("policy violated: style-src-attr", "policy violated: script-src-elem", "said by a script"):
+        assert any(trace in line for line in tab.complaints), trace
+    tab.complaints.clear()
+
+
 def test_every_address_is_looked_at_or_says_why_not() -> None:
     rooms_and_names = {
         (room, f"{room}:{name}" if room else name) for room, name, _ in walk(get_resolver().url_patterns)
