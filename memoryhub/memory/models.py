@@ -349,6 +349,11 @@ class MemoryVersion(TenantModel):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "memory", "recorded_from", "valid_from"], name="memory_versions_as_of"),
+            models.Index(
+                fields=["tenant", "memory", "valid_from"],
+                condition=Q(recorded_to__isnull=True),
+                name="memory_versions_held",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -407,6 +412,9 @@ class MemoryEvidence(TenantModel):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "memory", "valid_from"], name="memory_evidence_by_valid_time"),
+            models.Index(
+                fields=["tenant", "memory"], condition=~Q(stance=Stance.SUPPORTS), name="memory_evidence_against"
+            ),
             models.Index(fields=["tenant", "source_kind", "source_id"], name="memory_evidence_by_source"),
         ]
 

@@ -83,18 +83,19 @@ def test_looks_asked_for_meanwhile_become_one(monkeypatch: pytest.MonkeyPatch) -
     sent: list[str] = []
 
     def send(name: str, **_: Any) -> None:
-        sent.append(name)
-        go.wait(5)
+        if name == "tests.look":  # calls of earlier tests may still be on their way
+            sent.append(name)
+            go.wait(5)
 
     monkeypatch.setattr(app, "send_task", send)
-    bell.ring(workers.JOBS)
+    bell.ring("tests.look")
     assert wait_until(lambda: len(sent) == 1)
     for _ in range(50):
-        bell.ring(workers.JOBS)
+        bell.ring("tests.look")
     go.set()
     assert wait_until(lambda: len(sent) == 2)
     time.sleep(0.05)
-    assert sent == [workers.JOBS, workers.JOBS]
+    assert sent == ["tests.look", "tests.look"]
 
 
 def test_a_broker_that_is_away_is_told_of_and_tried_again(

@@ -85,11 +85,25 @@ BEGIN
                   WHERE made.tenant_id = v_tenant AND made.candidate_id = memory_evidence.candidate_id
                     AND made.memory_id = head.id AND NOT made.requires_person
                     AND made.expected_version < head.version))
-              AND (tail_from IS NULL OR stance <> 'supports'
-                   OR (value_digest IS NOT DISTINCT FROM newest.value_digest AND valid_from >= newest.since)
-                   OR (source_kind || ':' || source_id || ':' || statement) = newest.opener
-                   OR (source_kind = p->>'source_kind' AND source_id = (p->>'source_id')::uuid
-                       AND statement = (p->>'statement')::int))),
+              AND (tail_from IS NULL OR id IN (
+                  -- What supports the newest part, what opposes, its opener, and the candidate's own source: each
+                  -- found by an index, so that a newest claim costs the same however long the history is.
+                  SELECT id FROM memory_evidence
+                  WHERE tenant_id = v_tenant AND memory_id = head.id AND valid_from >= newest.since
+                    AND value_digest IS NOT DISTINCT FROM newest.value_digest
+                  UNION ALL
+                  SELECT id FROM memory_evidence
+                  WHERE tenant_id = v_tenant AND memory_id = head.id AND stance <> 'supports'
+                  UNION ALL
+                  SELECT id FROM memory_evidence
+                  WHERE tenant_id = v_tenant AND memory_id = head.id
+                    AND source_kind = split_part(newest.opener, ':', 1)
+                    AND source_id = split_part(newest.opener, ':', 2)::uuid
+                    AND statement = split_part(newest.opener, ':', 3)::int
+                  UNION ALL
+                  SELECT id FROM memory_evidence
+                  WHERE tenant_id = v_tenant AND memory_id = head.id AND source_kind = p->>'source_kind'
+                    AND source_id = (p->>'source_id')::uuid AND statement = (p->>'statement')::int))),
         'rulings', (SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'key', id, 'settles', settles, 'winner', winner, 'effective_from', effective_from,
                 'sequence', sequence, 'keeps_conflict', keeps_conflict) ORDER BY sequence), '[]')
