@@ -13,7 +13,7 @@ from memoryhub.usecases.write_memory import Written, write_memory
 from tests.cast import EARLY, Cast
 
 
-def state_fact(  # noqa: PLR0913  each is a fact of the statement
+def state_fact(
     cast: Cast,
     *,
     value: Any,
