@@ -82,13 +82,9 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
-    "django_filters",
-    "django_htmx",
-    "django_tables2",
     "drf_spectacular",
     "guardian",
     "rest_framework",
-    "template_partials",
 ]
 
 MIDDLEWARE = [
@@ -102,7 +98,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "memoryhub.access.middleware.TenantContextMiddleware",
 ]
 
