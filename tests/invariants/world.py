@@ -139,7 +139,7 @@ _IDS = {
     "lone_head": "SELECT id FROM memory_heads WHERE fact_key = 'lone'",
     "lone_candidate": "SELECT id FROM memory_candidates WHERE fact_key = 'lone'",
     "lone_decision": "SELECT id FROM merge_decisions WHERE action = 'CONFLICT' ORDER BY id LIMIT 1",
-    "scope": "SELECT id FROM scopes WHERE kind = 'project'",
+    "scope": "SELECT id FROM scopes WHERE key = 'platform'",
     "event": "SELECT id FROM source_events ORDER BY id LIMIT 1",
     "evidence": "SELECT id FROM evidence WHERE kind = 'event_span' ORDER BY id LIMIT 1",
     "edge": "SELECT id FROM evidence_edges",
