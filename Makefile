@@ -55,6 +55,10 @@ openapi: .venv/dev.stamp ## Write docs/openapi.yaml anew from the code
 pictures: .venv/browser.stamp ## Take the pictures in docs/images anew, from the sample
 	$(ALONE) $(BIN)/python -m pytest -q tests/e2e/screenshots.py
 
+.PHONY: reset
+reset: .venv/base.stamp ## Delete all data of this installation, to begin anew (CONFIRM=yes)
+	@exec $(MANAGE) reset --confirm "$(CONFIRM)"
+
 .PHONY: clean
 clean: ## Remove .venv and the tools' caches; data stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

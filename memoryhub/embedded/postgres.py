@@ -6,14 +6,14 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
 from memoryhub.embedded.paths import Home
-from memoryhub.embedded.processes import Child, StillHeld, account_options
+from memoryhub.embedded.processes import Child, StillHeld, account_options, keep_quiet
 
 HERE = Path(__file__).parent
 DATABASE = "memoryhub"
@@ -62,7 +62,7 @@ def describe_postgres(*, home: Home) -> Child:
     )
 
 
-def start_postgres(*, home: Home) -> Child:
+def start_postgres(*, home: Home, say: Callable[[str], None] = keep_quiet) -> Child:
     """Start the server, wait until it answers, and make roles and database on the first start.
 
     After a kill -9 the old backends may hold their shared memory for some seconds; the start is
@@ -71,13 +71,19 @@ def start_postgres(*, home: Home) -> Child:
     Raises:
         ServerFailed: if the server does not answer in time.
     """
+    is_first = not (home.store / "postgres" / "PG_VERSION").exists()
+    say("making the database" if is_first else "starting the database")
     child = describe_postgres(home=home)
     deadline = time.monotonic() + START_PATIENCE
+    waits = False
     while time.monotonic() < deadline:
         if not child.is_running():
             try:
                 child.start()
             except StillHeld:
+                if not waits:
+                    say("waiting for the database of an earlier run to end")
+                waits = True
                 time.sleep(0.2)
                 continue
         if answers(home=home):

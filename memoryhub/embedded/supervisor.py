@@ -13,7 +13,7 @@ from types import FrameType
 
 from memoryhub.embedded.paths import Home
 from memoryhub.embedded.postgres import start_postgres
-from memoryhub.embedded.processes import Child, StillHeld
+from memoryhub.embedded.processes import Child, StillHeld, keep_quiet
 from memoryhub.embedded.valkey import start_valkey
 
 LONGEST_PAUSE = 30.0
@@ -74,19 +74,21 @@ def _describe_holder(home: Home, note: bytes) -> str:
     return f"{home.root} is in use already by process {process} ({address})."
 
 
-def check_port(*, host: str, port: int, patience: float = 0.0) -> None:
+def check_port(*, host: str, port: int, patience: float = 0.0, say: Callable[[str], None] = keep_quiet) -> None:
     """Make sure that nobody listens on the address.
 
     Args:
         host: The address to listen on.
         port: The port to listen on.
         patience: Seconds to wait for a listener of an earlier run to end.
+        say: Takes word of the wait, once.
 
     Raises:
         PortTaken: if somebody listens there.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     deadline = time.monotonic() + patience
+    waits = False
     while True:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -97,6 +99,9 @@ def check_port(*, host: str, port: int, patience: float = 0.0) -> None:
                     raise PortTaken(f"{host}:{port} cannot be used: {reason.strerror}.") from None
             else:
                 return
+        if not waits:
+            say(f"waiting for {host}:{port}, which a web server of an earlier run may still hold")
+        waits = True
         time.sleep(0.2)
 
 

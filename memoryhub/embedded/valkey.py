@@ -5,13 +5,14 @@ import platform
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import redis
 
 from memoryhub.embedded.paths import Home, make_private_folder
 from memoryhub.embedded.postgres import ENVIRONMENT, ServerFailed
-from memoryhub.embedded.processes import Child, StillHeld
+from memoryhub.embedded.processes import Child, StillHeld, keep_quiet
 
 START_PATIENCE = 30.0
 
@@ -45,19 +46,24 @@ def describe_valkey(*, home: Home) -> Child:
     )
 
 
-def start_valkey(*, home: Home) -> Child:
+def start_valkey(*, home: Home, say: Callable[[str], None] = keep_quiet) -> Child:
     """Start the server and wait until it answers.
 
     Raises:
         ServerFailed: if the server does not answer in time.
     """
+    say("starting the broker")
     child = describe_valkey(home=home)
     deadline = time.monotonic() + START_PATIENCE
+    waits = False
     while time.monotonic() < deadline:
         if not child.is_running():
             try:
                 child.start()
             except StillHeld:
+                if not waits:
+                    say("waiting for the broker of an earlier run to end")
+                waits = True
                 time.sleep(0.2)
                 continue
         if answers(home=home):

@@ -25,7 +25,8 @@ from memoryhub.embedded.paths import (
     UnusableFolder,
     make_private_folder,
 )
-from memoryhub.embedded.processes import account_options
+from memoryhub.embedded.processes import StillHeld, account_options, take_lock
+from memoryhub.embedded.reset import list_data, remove_data
 from memoryhub.embedded.supervisor import HomeInUse, PortTaken, check_port, claim_home, run_servers
 
 pytestmark = pytest.mark.own_servers
@@ -241,6 +242,42 @@ def test_a_second_holder_is_told_who_the_first_is(home: Home) -> None:
         assert not next_one.follows_a_crash
 
 
+def test_a_reset_deletes_all_of_an_installation_and_nothing_beside_it(home: Home) -> None:
+    home.make_folders()
+    mine = home.root / "mine.txt"
+    mine.write_text("kept")
+    with run_servers(home=home) as servers:
+        with pytest.raises(StillHeld):
+            remove_data(home=home)
+        assert all(server.is_running() for server in servers)
+        connect_app(home).close()
+    store = home.store
+    with claim_home(home=home, address="reset"):
+        remove_data(home=home)
+    assert [path.name for path in home.root.iterdir()] == ["mine.txt"]
+    assert list_data(home=home) == []
+    assert home.account is None or not store.exists()
+    mine.unlink()
+    again = Home(root=home.root)
+    with claim_home(home=again, address="reset"):
+        remove_data(home=again)
+    assert not home.root.exists()
+
+
+def test_who_waits_for_an_earlier_run_says_so(home: Home) -> None:
+    home.make_folders()
+    told: list[str] = []
+    held = take_lock(path=home.store / "valkey.lock")
+
+    def let_go(text: str) -> None:
+        told.append(text)
+        if "earlier run" in text:
+            os.close(held)
+
+    valkey.start_valkey(home=home, say=let_go).stop()
+    assert told == ["starting the broker", "waiting for the broker of an earlier run to end"]
+
+
 def test_a_taken_port_is_said() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -249,6 +286,21 @@ def test_a_taken_port_is_said() -> None:
         with pytest.raises(PortTaken, match=f"127.0.0.1:{port}"):
             check_port(host="127.0.0.1", port=port)
     check_port(host="127.0.0.1", port=port)
+
+
+def test_who_waits_for_a_port_says_so_once() -> None:
+    told: list[str] = []
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+
+        def let_go(text: str) -> None:
+            told.append(text)
+            listener.close()
+
+        check_port(host="127.0.0.1", port=port, patience=10.0, say=let_go)
+    assert told == [f"waiting for 127.0.0.1:{port}, which a web server of an earlier run may still hold"]
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -42,16 +42,28 @@ def port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serve(home: Home, port: int, **environment: str) -> subprocess.Popen[str]:
+def serve(home: Home, port: int | str, **environment: str) -> subprocess.Popen[str]:
     """Start `serve` with nothing in its environment but the folder and what is given."""
     return subprocess.Popen(
-        [sys.executable, str(PROJECT / "manage.py"), "serve", "--port", str(port)],
+        [sys.executable, str(PROJECT / "manage.py"), "serve", f"--port={port}"],
         cwd="/",
         env={"MEMORYHUB_HOME": str(home.root), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def reset(home: Home, confirm: str) -> str:
+    """Return what `reset` says."""
+    return subprocess.run(
+        [sys.executable, str(PROJECT / "manage.py"), "reset", "--confirm", confirm],
+        env={"MEMORYHUB_HOME": str(home.root), "PYTHONUTF8": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    ).stdout
 
 
 def answers(port: int) -> bool:
@@ -109,6 +121,7 @@ def test_serve_survives_kills_and_stops_clean(home: Home, port: int) -> None:
         words, _ = second.communicate(timeout=PATIENCE)
         assert second.returncode == 1
         assert f"in use already by process {first.pid} (http://127.0.0.1:{port})" in words
+        assert "nothing was deleted" in reset(home, "yes")
 
         with postgres.connect_as_superuser(home=home, database="memoryhub") as connection:
             connection.execute("CREATE TABLE kept AS SELECT 'row' AS word")
@@ -131,7 +144,15 @@ def test_serve_survives_kills_and_stops_clean(home: Home, port: int) -> None:
     assert again.returncode == 0
     assert "web ended by itself; starting it again" in words
     assert words.splitlines()[-2:] == ["stopping", "stopped"]
+    for step in ("starting the database", "migrating", "starting web, worker and beat"):
+        assert step in words
     assert find_processes(home) == []
+
+    assert "make reset CONFIRM=yes" in reset(home, "")
+    assert (home.store / "postgres").exists()
+    assert "begins anew" in reset(home, "yes")
+    assert not home.root.exists()
+    assert not (home.store / "postgres").exists()
 
 
 def test_a_taken_port_is_said_before_anything_starts(home: Home, port: int) -> None:
@@ -141,8 +162,19 @@ def test_a_taken_port_is_said_before_anything_starts(home: Home, port: int) -> N
         refused = serve(home, port)
         words, _ = refused.communicate(timeout=PATIENCE)
     assert refused.returncode == 1
-    assert f"127.0.0.1:{port} cannot be used: Address already in use. Choose another port with --port." in words
+    assert (
+        f"127.0.0.1:{port} cannot be used: Address already in use. Choose another one: make run PORT=…, or --port."
+        in words
+    )
     assert not (home.store / "postgres").exists()
+
+
+@pytest.mark.parametrize("port", ["99999", "0", "http", "-1"])
+def test_what_is_no_port_is_said_in_one_line(home: Home, port: str) -> None:
+    process = serve(home, port)
+    words, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert words == f"CommandError: '{port}' is no port: PORT= and --port take a number from 1 to 65535.\n"
 
 
 def test_external_servers_are_used_and_left_alone(home: Home, tmp_path: Path, port: int) -> None:

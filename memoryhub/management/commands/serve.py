@@ -29,6 +29,7 @@ WEB_PATIENCE = 60.0
 WEB_WORKERS = 2
 WEB_THREADS = 4
 JOB_THREADS = 4
+LARGEST_PORT = 65535
 
 
 class Command(BaseCommand):
@@ -39,21 +40,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Take the address, and whether to bring the sample in."""
-        default = int(os.environ.get("MEMORYHUB_PORT", "8000"))
+        default = os.environ.get("MEMORYHUB_PORT", "8000")
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-        parser.add_argument("--port", type=int, default=default, help="port to listen on")
+        parser.add_argument("--port", default=default, help="port to listen on")
         parser.add_argument("--with-sample", action="store_true", help="bring in the sample data")
 
     def handle(self, **options: Any) -> None:
         """Serve until interrupted; every process is gone when it returns."""
-        host, port, home = options["host"], options["port"], settings.HOME
+        host, port, home = options["host"], read_port(options["port"]), settings.HOME
         supervisor = Supervisor(say=self._say)
         supervisor.listen_for_stop()
         address = f"http://{host}:{port}"
         try:
             with claim_home(home=home, address=address) as claim:
                 patience = PORT_PATIENCE if claim.follows_a_crash else 0.0
-                check_port(host=host, port=port, patience=patience)
+                check_port(host=host, port=port, patience=patience, say=self._say)
                 try:
                     self._start(supervisor=supervisor, home=home, host=host, port=port)
                     self._say(f"memoryhub is at {address}  (Ctrl-C stops it)")
@@ -69,7 +70,7 @@ class Command(BaseCommand):
         except HomeInUse as reason:
             raise CommandError(f"{reason} Stop it first, or set MEMORYHUB_HOME.") from None
         except PortTaken as reason:
-            raise CommandError(f"{reason} Choose another port with --port.") from None
+            raise CommandError(f"{reason} Choose another one: make run PORT=…, or --port.") from None
         except (ServerFailed, UnusableFolder) as reason:
             raise CommandError(str(reason)) from None
 
@@ -79,12 +80,14 @@ class Command(BaseCommand):
 
     def _start(self, *, supervisor: Supervisor, home: Home, host: str, port: int) -> None:
         if not settings.EXTERNAL_DATABASE:
-            supervisor.adopt(start_postgres(home=home))
+            supervisor.adopt(start_postgres(home=home, say=self._say))
         if not settings.EXTERNAL_BROKER:
-            supervisor.adopt(start_valkey(home=home))
+            supervisor.adopt(start_valkey(home=home, say=self._say))
+        self._say("migrating")
         call_command("migrate", interactive=False, verbosity=0)
         connections.close_all()
         call_command("collectstatic", interactive=False, verbosity=0)
+        self._say("starting web, worker and beat")
         children = describe_children(home=home, host=host, port=port)
         for child in children:
             supervisor.start(child)
@@ -98,7 +101,7 @@ class Command(BaseCommand):
     def _load_sample(self, *, supervisor: Supervisor, home: Home, address: str) -> None:
         loader = Child(
             name="sample",
-            argv=[sys.executable, str(PROJECT / "manage.py"), "load_sample", "--url", address],
+            argv=[sys.executable, str(PROJECT / "manage.py"), "load_sample", "--unless-loaded", "--url", address],
             folder=PROJECT,
             environment=describe_environment(home=home, process="command"),
         )
@@ -110,6 +113,18 @@ class Command(BaseCommand):
             loader.stop()
         if loader.process is not None and loader.process.returncode != 0:
             self._say("The sample was not loaded; the next start tries again.")
+
+
+def read_port(text: str, /) -> int:
+    """Return the port that a person named.
+
+    Raises:
+        CommandError: it is no port.
+    """
+    port = int(text) if text.isascii() and text.isdecimal() else 0
+    if not 1 <= port <= LARGEST_PORT:
+        raise CommandError(f"{text!r} is no port: PORT= and --port take a number from 1 to {LARGEST_PORT}.")
+    return port
 
 
 def describe_environment(*, home: Home, process: str) -> dict[str, str]:
