@@ -152,6 +152,11 @@ def issue_token(
     return secret
 
 
+def revoke_token(*, token: ApiToken, now: datetime) -> bool:
+    """Take a token back for good; the next request already finds it gone. Returns False if it was revoked before."""
+    return ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) > 0
+
+
 def declare_entity_type(*, tenant: Tenant, name: str, description: str = "") -> EntityType:
     """Declare a kind of entity; declaring it again changes nothing."""
     declared, _ = EntityType.objects.get_or_create(tenant=tenant, name=name, defaults={"description": description})
