@@ -11,7 +11,8 @@ import httpx
 import pytest
 from django.core.management import CommandError, call_command
 
-from memoryhub.access.models import Principal, Scope, Tenant
+from memoryhub.access import operations
+from memoryhub.access.models import ApiToken, Principal, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
@@ -91,6 +92,45 @@ def test_the_sample_fills_both_queues_and_loads_once(capsys: pytest.CaptureFixtu
     assert read_everything() == first
     assert "new events                         │     0" in capsys.readouterr().out
     assert provisioning.count_waiting() == waiting
+
+
+def test_a_completed_load_is_not_sent_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("load_sample")
+    capsys.readouterr()
+    sent: list[str] = []
+    open_client = loader.open_client
+
+    def watch(*, url: str, host: str, token: str) -> httpx.Client:
+        sent.append(token)
+        return open_client(url=url, host=host, token=token)
+
+    monkeypatch.setattr(loader, "open_client", watch)
+    call_command("load_sample", unless_loaded=True)
+    told = capsys.readouterr().out
+    assert sent == []
+    assert "mei" in told
+    assert "http://127.0.0.1:8000/admin/" in told
+    assert "The sample is loaded already." in told
+
+    fewer = facts.read_changes()[:9]
+    monkeypatch.setattr(loader, "read_changes", lambda: fewer)
+    call_command("load_sample", unless_loaded=True)
+    assert sent != []
+    assert "joined an open conflict" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_revoked_token_stays_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("load_sample")
+    token = ApiToken.objects.get(principal__username=provisioning.PLANNER, name="sample")
+    capsys.readouterr()
+    operations.revoke_token(token=token, now=clock.now())
+    try:
+        call_command("load_sample", unless_loaded=True)
+        assert "Token of planner: revoked" in capsys.readouterr().out
+    finally:
+        ApiToken.objects.filter(pk=token.pk).update(revoked_at=None)
 
 
 def test_nobody_but_people_may_review_and_guesses_wait_for_their_owner() -> None:

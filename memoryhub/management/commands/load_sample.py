@@ -10,19 +10,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from memoryhub.lib import clock
-from memoryhub.management.sample.facts import BOT
-from memoryhub.management.sample.keys import load_keys
-from memoryhub.management.sample.loader import LoadFailed, Report, load_sample
+from memoryhub.management.sample.keys import load_keys, note_loaded, read_loaded
+from memoryhub.management.sample.loader import LoadFailed, Report, digest_load, load_sample
 from memoryhub.management.sample.provisioning import (
     ADMIN,
     MACHINES,
     PEOPLE,
-    PLANNER,
     count_events,
     count_waiting,
+    is_usable,
     provision_sample,
 )
 from memoryhub.types.enums import MergeAction, ReviewKind
+
+ABOUT_COUNTS = (
+    "Which action a change gets depends on the order in which the workers take it; memories, conflicts and"
+    " valid-time answers do not. CONFLICT also counts the later claims that joined an open conflict."
+)
 
 
 class Command(BaseCommand):
@@ -32,33 +36,40 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Take the address of the server."""
+        """Take the address of the server, and whether a completed load is repeated."""
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="address of the server")
+        parser.add_argument(
+            "--unless-loaded", action="store_true", help="send nothing when this very sample was loaded completely"
+        )
 
     def handle(self, **options: Any) -> None:
-        """Set up what is missing, send everything, and print results and sign-ins."""
+        """Set up what is missing, print the sign-ins, send everything, and print what became of it."""
         console = Console()
-        keys = load_keys(
-            file=settings.HOME.root / "sample.json",
-            people=[*(person.username for person in PEOPLE), ADMIN],
-            machines=MACHINES,
-        )
-        provision_sample(keys=keys, now=clock.now())
+        file = settings.HOME.root / "sample.json"
+        keys = load_keys(file=file, people=[*(person.username for person in PEOPLE), ADMIN], machines=MACHINES)
+        now = clock.now()
+        tenant = provision_sample(keys=keys, now=now)
+        url = options["url"].rstrip("/")
+        console.print(describe_sign_ins(keys=keys))
+        console.print(f"Administration: {url}/admin/", soft_wrap=True, highlight=False)
+        for machine in MACHINES:
+            token = keys[machine] if is_usable(secret=keys[machine], now=now) else "revoked"
+            console.print(f"Token of {machine}: {token}", soft_wrap=True, highlight=False)
+        digest = digest_load(tenant_id=str(tenant.pk))
+        if options["unless_loaded"] and read_loaded(file=file) == digest:
+            console.print("The sample is loaded already.")
+            return
+        console.print("loading the sample")
         held = count_events()
         columns = (TextColumn("{task.description:10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         try:
             with Progress(*columns, console=console) as progress:
-                report = load_sample(
-                    url=options["url"].rstrip("/"),
-                    host=settings.ALLOWED_HOSTS[0],
-                    keys=keys,
-                    progress=progress,
-                )
+                report = load_sample(url=url, host=settings.ALLOWED_HOSTS[0], keys=keys, progress=progress)
         except LoadFailed as reason:
             raise CommandError(str(reason)) from None
+        note_loaded(file=file, digest=digest)
         console.print(describe_results(report=report, new=count_events() - held, waiting=count_waiting()))
-        console.print(describe_sign_ins(keys=keys))
-        console.print(f"Agents' tokens: {PLANNER} {keys[PLANNER]}  {BOT} {keys[BOT]}", soft_wrap=True, highlight=False)
+        console.print(ABOUT_COUNTS)
 
 
 def describe_results(*, report: Report, new: int, waiting: dict[str, int]) -> Table:
@@ -78,11 +89,13 @@ def describe_results(*, report: Report, new: int, waiting: dict[str, int]) -> Ta
 
 
 def describe_sign_ins(*, keys: dict[str, str]) -> Table:
-    """Return who can sign in, as what."""
+    """Return who can sign in, as what, and what there is to try."""
     table = Table(title="Sign-ins", title_justify="left")
-    for name in ("user name", "password", "role"):
+    for name in ("user name", "password"):
         table.add_column(name, no_wrap=True)
+    for name in ("role", "can try"):
+        table.add_column(name)
     for person in PEOPLE:
-        table.add_row(person.username, keys[person.username], person.role)
-    table.add_row(ADMIN, keys[ADMIN], "administration of the installation")
+        table.add_row(person.username, keys[person.username], person.role, person.can_try)
+    table.add_row(ADMIN, keys[ADMIN], "administrator", "all tables, read only, at /admin/")
     return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -63,7 +65,7 @@ def load_sample(*, url: str, host: str, keys: dict[str, str], progress: Progress
     Raises:
         LoadFailed: the API refused something, or an event is not decided for minutes.
     """
-    items = [*map(describe_change, read_changes()), *map(describe_message, read_messages())]
+    items = list_items()
     report = Report(sent=len(items))
     with ExitStack() as stack:
         clients = {
@@ -77,6 +79,17 @@ def load_sample(*, url: str, host: str, keys: dict[str, str], progress: Progress
             _count(report, candidates)
             progress.advance(deciding)
     return report
+
+
+def list_items() -> list[Item]:
+    """Return everything that the sample sends, in the order of its source."""
+    return [*map(describe_change, read_changes()), *map(describe_message, read_messages())]
+
+
+def digest_load(*, tenant_id: str) -> str:
+    """Return the digest of everything the sample sends and of the tenant that it is sent to."""
+    sent = [[item.sender, item.event, item.candidate] for item in list_items()]
+    return hashlib.sha256(json.dumps([tenant_id, sent], sort_keys=True).encode()).hexdigest()
 
 
 def open_client(*, url: str, host: str, token: str) -> httpx.Client:

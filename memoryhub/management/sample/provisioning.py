@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db.models import Count
 
 from memoryhub.access import operations
-from memoryhub.access.callers import RELAY_USER, authenticate_token
-from memoryhub.access.models import Principal, PrincipalKind, Scope, Tenant
+from memoryhub.access.callers import RELAY_USER, authenticate_token, digest_secret
+from memoryhub.access.models import ApiToken, Principal, PrincipalKind, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.kernel.models import SourceEvent
 from memoryhub.management.sample.facts import BOT, FIELDS, name_maintainer
@@ -31,37 +31,57 @@ AGENT = (*READER, "ingest_event", "propose_memory")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Describe somebody who can sign in: what for, and with which rights on the project and on the tenant."""
+    """Describe somebody who can sign in: as what, to try what, with which rights on the project and on the tenant."""
 
     username: str
     name: str
     role: str
+    can_try: str
     rights: tuple[str, ...] = ()
     tenant_rights: tuple[str, ...] = ()
     has_own_scope: bool = False
 
 
 PEOPLE = (
-    Person("mei", "Mei", "reviewer", REVIEWER, has_own_scope=True),
+    Person("mei", "Mei", "reviewer", "conflicts, own confirmations", REVIEWER, has_own_scope=True),
     Person(
         "alice",
         "Alice",
         "lead",
+        "conflicts, own confirmations",
         (*REVIEWER, "promote_memory", "administer_scope", "read_audit"),
         ("administer_tenant", "activate_policy"),
         has_own_scope=True,
     ),
-    Person("bob", "Bob", "member", READER),
-    Person("dana", "Dana", "data protection, requests", ("view_memory", "request_erasure"), ("manage_holds",)),
-    Person("erin", "Erin", "data protection, approves", ("view_memory", "approve_erasure"), ("reveal_identity",)),
-    Person("oscar", "Oscar", "operator", (), ("operate",)),
-    Person("nora", "Nora", "auditor", ("view_memory", "read_audit")),
+    Person("bob", "Bob", "member", "reading memories", READER),
+    Person(
+        "dana",
+        "Dana",
+        "data protection, requests",
+        "reading memories; the deletion desk is not built yet",
+        ("view_memory", "request_erasure"),
+        ("manage_holds",),
+    ),
+    Person(
+        "erin",
+        "Erin",
+        "data protection, approves",
+        "reading memories; the deletion desk is not built yet",
+        ("view_memory", "approve_erasure"),
+        ("reveal_identity",),
+    ),
+    Person(
+        "oscar", "Oscar", "operator", "the dashboard's delivery; the health page is not built yet", (), ("operate",)
+    ),
+    Person(
+        "nora", "Nora", "auditor", "reading memories; the audit page is not built yet", ("view_memory", "read_audit")
+    ),
 )
 MACHINES = (PLANNER, BOT)
 
 
-def provision_sample(*, keys: dict[str, str], now: datetime) -> None:
-    """Make what is missing of the sample's tenant; what is there stays as it is, but for the keys."""
+def provision_sample(*, keys: dict[str, str], now: datetime) -> Tenant:
+    """Return the sample's tenant with what was missing of it; what was there stays as it is, but for the keys."""
     tenant = Tenant.objects.filter(slug=TENANT).first() or operations.create_tenant(slug=TENANT, name="Sample", now=now)
     for person in PEOPLE:
         _have_person(tenant=tenant, username=person.username, name=person.name, password=keys[person.username])
@@ -79,6 +99,12 @@ def provision_sample(*, keys: dict[str, str], now: datetime) -> None:
         _grant(tenant=tenant, planner=planner, bot=bot, now=now)
     _have_token(principal=planner, secret=keys[PLANNER], actions=(*AGENT, RELAY_USER), now=now)
     _have_token(principal=bot, secret=keys[BOT], actions=AGENT, now=now)
+    return tenant
+
+
+def is_usable(*, secret: str, now: datetime) -> bool:
+    """Tell whether a token is still taken: one that was revoked stays revoked."""
+    return authenticate_token(secret=secret, now=now) is not None
 
 
 def count_events() -> int:
@@ -162,5 +188,5 @@ def _have_scope(*, tenant: Tenant, kind: str, key: str, name: str, owner: Princi
 
 
 def _have_token(*, principal: Principal, secret: str, actions: tuple[str, ...], now: datetime) -> None:
-    if authenticate_token(secret=secret, now=now) is None:
+    if not ApiToken.objects.filter(secret_digest=digest_secret(secret=secret)).exists():
         operations.issue_token(principal=principal, name="sample", actions=actions, now=now, secret=secret)
