@@ -51,6 +51,7 @@ class Command(BaseCommand):
         tenant = provision_sample(keys=keys, now=now)
         url = options["url"].rstrip("/")
         console.print(describe_sign_ins(keys=keys))
+        console.print("Not built yet: the deletion desk, the audit page and the health page.")
         console.print(f"Administration: {url}/admin/", soft_wrap=True, highlight=False)
         for machine in MACHINES:
             token = keys[machine] if is_usable(secret=keys[machine], now=now) else "revoked"
@@ -97,5 +98,5 @@ def describe_sign_ins(*, keys: dict[str, str]) -> Table:
         table.add_column(name)
     for person in PEOPLE:
         table.add_row(person.username, keys[person.username], person.role, person.can_try)
-    table.add_row(ADMIN, keys[ADMIN], "administrator", "all tables, read only, at /admin/")
+    table.add_row(ADMIN, keys[ADMIN], "administrator", "tables under /admin/")
     return table

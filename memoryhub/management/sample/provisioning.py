@@ -43,39 +43,35 @@ class Person:
 
 
 PEOPLE = (
-    Person("mei", "Mei", "reviewer", "conflicts, own confirmations", REVIEWER, has_own_scope=True),
+    Person("mei", "Mei", "reviewer", "conflicts, own guesses", REVIEWER, has_own_scope=True),
     Person(
         "alice",
         "Alice",
         "lead",
-        "conflicts, own confirmations",
+        "conflicts, own guesses",
         (*REVIEWER, "promote_memory", "administer_scope", "read_audit"),
         ("administer_tenant", "activate_policy"),
         has_own_scope=True,
     ),
-    Person("bob", "Bob", "member", "reading memories", READER),
+    Person("bob", "Bob", "member", "memories", READER),
     Person(
         "dana",
         "Dana",
-        "data protection, requests",
-        "reading memories; the deletion desk is not built yet",
+        "erasure, requests",
+        "memories; no desk yet",
         ("view_memory", "request_erasure"),
         ("manage_holds",),
     ),
     Person(
         "erin",
         "Erin",
-        "data protection, approves",
-        "reading memories; the deletion desk is not built yet",
+        "erasure, approves",
+        "memories; no desk yet",
         ("view_memory", "approve_erasure"),
         ("reveal_identity",),
     ),
-    Person(
-        "oscar", "Oscar", "operator", "the dashboard's delivery; the health page is not built yet", (), ("operate",)
-    ),
-    Person(
-        "nora", "Nora", "auditor", "reading memories; the audit page is not built yet", ("view_memory", "read_audit")
-    ),
+    Person("oscar", "Oscar", "operator", "only the dashboard yet", (), ("operate",)),
+    Person("nora", "Nora", "auditor", "memories; no audit yet", ("view_memory", "read_audit")),
 )
 MACHINES = (PLANNER, BOT)
 
