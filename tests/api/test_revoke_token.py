@@ -25,10 +25,11 @@ def revoke(*words: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("by", ["prefix", "secret", "name"])
+@pytest.mark.parametrize("by", ["few", "prefix", "secret", "name"])
 def test_the_next_request_is_refused_and_other_tokens_stay(cast: Cast, by: str) -> None:
     secret, other = issue(cast, "one"), issue(cast, "other")
     words = {
+        "few": ("--prefix", secret[:7]),
         "prefix": ("--prefix", secret[:10]),
         "secret": ("--prefix", secret),
         "name": ("--principal", cast.bot.username, "--name", "one"),
@@ -52,6 +53,8 @@ def test_where_several_are_meant_all_are_listed_and_none_is_revoked(cast: Cast) 
 
 
 def test_some_token_must_be_named() -> None:
+    with pytest.raises(CommandError, match="first 7 characters or more"):
+        revoke("--prefix", "mh_")
     with pytest.raises(CommandError, match="Say which token"):
         revoke()
 

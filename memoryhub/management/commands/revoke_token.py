@@ -14,7 +14,8 @@ from memoryhub.lib.db import naming_errors
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-PREFIX_LENGTH = 10
+KEPT = 10  # characters of a secret that are stored as they are
+FEWEST = 7
 
 
 class Command(BaseCommand):
@@ -24,18 +25,20 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take what names the token."""
-        parser.add_argument("--prefix", default="", help=f"the first {PREFIX_LENGTH} characters of its secret, mh_…")
+        parser.add_argument("--prefix", default="", help="its first characters, for instance mh_3fQ9")
         parser.add_argument("--principal", default="", help="user name of the agent or service that it belongs to")
         parser.add_argument("--name", default="", help="what the token is for, as it was issued")
 
     def handle(self, **options: Any) -> None:
         """Revoke the one token that is meant; where several are, list them and revoke none."""
         meant = {
-            "prefix": options["prefix"][:PREFIX_LENGTH],
+            "prefix__startswith": options["prefix"][:KEPT],
             "principal__username": options["principal"],
             "name": options["name"],
         }
         meant = {field: value for field, value in meant.items() if value}
+        if 0 < len(options["prefix"]) < FEWEST:
+            raise CommandError(f"--prefix takes the first {FEWEST} characters or more: all tokens begin alike.")
         if not meant:
             raise CommandError("Say which token: --prefix, or --principal and --name.")
         with naming_errors():
