@@ -117,14 +117,18 @@ class Actor:
 
 
 def find_actor(*, caller: Caller, username: str) -> Actor | None:
-    """Return the active principal of that user name in the caller's tenant, or None."""
+    """Return the active person of that user name in the caller's tenant, or None.
+
+    An agent or a service is never relayed: it has a token of its own.
+    """
     rows = fetch_all(
         sql="""
             SELECT actor.id::text, actor.rank, ARRAY(
                 SELECT known.name::text FROM principals_groups member
                 JOIN auth_group known ON known.id = member.group_id
                 WHERE member.principal_id = actor.id ORDER BY known.name)
-            FROM principals actor WHERE actor.tenant_id = %s AND actor.username = %s AND actor.is_active
+            FROM principals actor
+            WHERE actor.tenant_id = %s AND actor.username = %s AND actor.is_active AND actor.kind = 'human'
         """,
         params=[caller.tenant_id, username],
     )

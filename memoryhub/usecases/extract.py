@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memoryhub.access.callers import Actor, Caller, derive_digest_key
@@ -11,11 +13,16 @@ from memoryhub.extraction import get_extractor
 from memoryhub.extraction.fallback import propose_transcript
 from memoryhub.extraction.interfaces import EventText, ExtractionFailed, Proposal
 from memoryhub.lib.db import fetch_all
+from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
 from memoryhub.types.enums import Trust
 from memoryhub.usecases.propose import (
     CandidateInput,
+    CandidateReused,
     EvidenceInput,
+    EvidenceNotQuoted,
+    PeriodRefused,
     SourceFacts,
+    ValueRefused,
     append_candidate,
     draft_candidate,
     words_of,
@@ -44,15 +51,35 @@ _EVENT = """
 """
 
 
-def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> int:
-    """Propose what an extractor finds in an event, inside an open transaction. Returns how many proposals.
+MOST_PROPOSALS = 20
+_REFUSALS: dict[type[Exception], str] = {
+    BadSubjectKey: "bad_subject_key",
+    UndeclaredEntityType: "undeclared_entity_type",
+    ValueRefused: "value_refused",
+    PeriodRefused: "period_refused",
+    CandidateReused: "candidate_reused",
+    EvidenceNotQuoted: "evidence_not_quoted",
+}
 
-    When the extractor fails, the words themselves are proposed at low confidence. An event without a body
-    (erased, or behind a barrier) proposes nothing.
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """Say how many proposals were made, and in a note of codes which were not."""
+
+    proposed: int
+    note: str = ""
+
+
+def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> Extracted:
+    """Propose what an extractor finds in an event, inside an open transaction: the first 20 proposals of it.
+
+    When the extractor fails, or a proposal is refused, the words themselves are proposed at low confidence; the
+    other proposals are made all the same. Failure, refusals and more than 20 stand in the note. An event without
+    a body (erased, or behind a barrier) proposes nothing.
     """
     rows = fetch_all(sql=_EVENT, params=[tenant_id, event_id])
     if not rows or rows[0][7] is None:
-        return 0
+        return Extracted(0)
     row = rows[0]
     text = words_of(json.loads(row[7]) if isinstance(row[7], str) else row[7])
     trust = Trust(row[2])
@@ -81,6 +108,7 @@ def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now:
     source = SourceFacts(
         id=row[0],
         scope_id=row[1],
+        sender_id=row[13],
         actor=Actor(row[9], row[10], frozenset(row[12])),
         trust=trust,
         occurred_at=row[3],
@@ -96,21 +124,35 @@ def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now:
         is_first_party=trust is Trust.FIRST_PARTY,
         occurred_at=row[3],
     )
-    extractor = get_extractor(version=extractor_version)
+    transcript = propose_transcript(event=words, key=event_id)
+    notes: list[str] = []
     try:
-        proposals = extractor.extract(words)
+        found = get_extractor(version=extractor_version).extract(words)
     except ExtractionFailed:
-        proposals = [propose_transcript(event=words, key=event_id)]
-    for number, proposal in enumerate(proposals):
-        draft = draft_candidate(
-            caller=caller,
-            scope=scope,
-            proposal=_describe(proposal, scope, row[8], extractor_version, number),
-            source=source,
-            now=now,
-        )
-        append_candidate(caller=caller, draft=draft, now=now)
-    return len(proposals)
+        found = [transcript]
+        notes.append("extraction_failed")
+    if len(found) > MOST_PROPOSALS:
+        notes.append(f"more_than_{MOST_PROPOSALS}")
+    waiting = deque(found[:MOST_PROPOSALS])
+    proposed = number = 0
+    while waiting:
+        proposal = waiting.popleft()
+        try:
+            draft = draft_candidate(
+                caller=caller,
+                scope=scope,
+                proposal=_describe(proposal, scope, row[8], extractor_version, number),
+                source=source,
+                now=now,
+            )
+            append_candidate(caller=caller, draft=draft, now=now)
+            proposed += 1
+        except tuple(_REFUSALS) as refusal:
+            notes.append(_REFUSALS[type(refusal)])
+            if proposal is not transcript and transcript not in waiting:
+                waiting.append(transcript)
+        number += 1
+    return Extracted(proposed, " ".join(dict.fromkeys(notes)))
 
 
 def _describe(

@@ -18,7 +18,8 @@ from memoryhub.usecases.extract import extract_event
 if TYPE_CHECKING:
     from datetime import datetime
 
-BATCH = 100
+# Few at a time, so that a slow one does not hold the others beyond their lease.
+BATCH = 10
 
 log = structlog.get_logger(__name__)
 
@@ -57,8 +58,10 @@ def run_job(*, claimed: Claimed, now: datetime) -> str:
 
 def _do(*, tenant_id: str, job: Job, now: datetime) -> tuple[str, str]:
     if job.kind == "extract":
-        extract_event(tenant_id=tenant_id, event_id=job.target_id, extractor_version=job.extractor_version, now=now)
-        return "succeeded", ""
+        extracted = extract_event(
+            tenant_id=tenant_id, event_id=job.target_id, extractor_version=job.extractor_version, now=now
+        )
+        return "succeeded", extracted.note
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=job.target_id)
     if candidate is None or candidate.status != "pending" or candidate.memory_id is not None:
         return "succeeded", "was_decided"

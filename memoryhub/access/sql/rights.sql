@@ -1,8 +1,16 @@
+-- May a principal of this kind hold this right at all? What rules over others' claims is for people: an agent or a
+-- service has none of it, whatever group it was put into. The list is RIGHTS_OF_PEOPLE of access/operations.py.
+CREATE FUNCTION may_hold_right_v1(p_principal uuid, p_right text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT p_right NOT IN ('review_memory', 'promote_memory', 'approve_erasure', 'administer_scope')
+        OR EXISTS (SELECT FROM principals WHERE id = p_principal AND kind = 'human')
+$$;
+
 -- May this principal use this right on this scope, by itself or through a group?
 -- Rights are read again at every commit, so a right that was taken away stops at once.
 CREATE FUNCTION has_scope_right_v1(p_principal uuid, p_scope uuid, p_right text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
+    SELECT may_hold_right_v1(p_principal, p_right) AND (EXISTS (
         SELECT FROM scope_user_permissions held
         JOIN auth_permission known ON known.id = held.permission_id
         WHERE held.user_id = p_principal AND held.content_object_id = p_scope AND known.codename = p_right
@@ -12,7 +20,7 @@ LANGUAGE sql STABLE AS $$
         JOIN principals_groups member ON member.group_id = held.group_id
         WHERE member.principal_id = p_principal AND held.content_object_id = p_scope
           AND known.codename = p_right
-    )
+    ))
 $$;
 
 -- Which rights does this principal hold on this scope? Names, in order.
@@ -27,7 +35,7 @@ LANGUAGE sql STABLE AS $$
         JOIN auth_permission known ON known.id = held.permission_id
         JOIN principals_groups member ON member.group_id = held.group_id
         WHERE member.principal_id = p_principal AND held.content_object_id = p_scope
-    ) rights
+    ) rights WHERE may_hold_right_v1(p_principal, codename)
 $$;
 
 -- Who is this token? One narrow look-up before any tenant is known; no cache, so a revoked token stops at once.
