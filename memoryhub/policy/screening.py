@@ -22,7 +22,9 @@ _PLACEHOLDER = re.compile(
     r"\$\{?[A-Z_]+\}?|%s|\*+|<[a-z_ -]{1,40}>?|\{\{?|\[[a-z_ -]{0,40}\]?|https?://\S*|[~.]{0,2}/[\w./-]*"
     r"|(?:[A-Za-z_]+\.)*[A-Za-z_]+[(\[]\)?"
 )
-_ALGORITHM = re.compile(r"(?i)(?:sha|md|argon|pbkdf|bcrypt|scrypt|oauth|base|utf)[-_]?\d\w*(?:[-_]\w+)*")
+_ALGORITHM = re.compile(
+    r"(?i)(?:sha|md|argon|pbkdf|bcrypt|scrypt|oauth|base|utf)[-_]?\d[A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"
+)
 _WORDS_OF_FORMS = frozenset({
     "admin", "blank", "changed", "confidential", "correct", "disabled", "empty", "enabled", "encrypted",
     "expired", "false", "field", "forgotten", "hashed", "hidden", "incorrect", "invalid", "mandatory", "masked",

@@ -147,6 +147,13 @@ HOSTILE = {
     "think": "<think>" * 28000,
     "bearer": "bearer " * 28000,
     "slashes": "password=" + "a/" * 100_000,
+    "algorithm": "password=sha1" + "_a" * 30 + "#",
+    "long algorithm": "password=sha1" + "_a" * 100_000 + "#",
+    "dots": "password=" + "a." * 100_000 + "#",
+    "letters": "password=" + "a" * 200_000 + "#",
+    "capitals": "password=" + "Aa" * 100_000 + "#",
+    "measure": "password=" + "<" * 200_000,
+    "name": "a" * 200_000,
     "plain words": "password=" + "a-" * 100_000 + "!",
     "ignore": "ignore " * 28000,
     "send": "send all " * 22000,
@@ -180,7 +187,8 @@ def test_every_occurrence_is_taken_out() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_takes_no_longer_than_its_length(name: str) -> None:
     text = HOSTILE[name]
-    for work in (lambda: redact_forbidden(payload=text), lambda: is_instruction_like(text=text)):
+    works = (lambda: redact_forbidden(payload=text), lambda: is_instruction_like(text=text))
+    for work in works:
         began = time.thread_time()
         work()
         assert time.thread_time() - began < LONGEST_SECONDS
