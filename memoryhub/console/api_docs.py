@@ -1,5 +1,6 @@
 """The documentation of the agents' API, drawn on the server from the committed OpenAPI file."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ class Named:
     type: str
     text: str
     required: bool
+    fields: "tuple[Named, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Operation:
     text: str
     parameters: tuple[Named, ...]
     body: tuple[Named, ...]
+    example: str
     answers: tuple[Answer, ...]
 
 
@@ -130,13 +133,14 @@ def _describe_operation(schema: Mapping[str, Any], method: str, path: str, held:
         parameters=tuple(
             Named(
                 name=parameter["name"],
-                type=_name_type(parameter.get("schema", {})),
+                type=_name_type(schema, parameter.get("schema", {})),
                 text=parameter.get("description", ""),
                 required=parameter.get("required", False),
             )
             for parameter in held.get("parameters", ())
         ),
         body=_describe_content(schema, held.get("requestBody", {})),
+        example=_find_example(schema, held.get("requestBody", {})),
         answers=tuple(
             Answer(status=status, text=answer.get("description", ""), fields=_describe_content(schema, answer))
             for status, answer in held["responses"].items()
@@ -150,8 +154,10 @@ def _describe_content(schema: Mapping[str, Any], holder: Mapping[str, Any]) -> t
     return ()
 
 
-def _describe_fields(schema: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Named, ...]:
-    """List the fields of an object; of several shapes that may come, those of all."""
+def _describe_fields(
+    schema: Mapping[str, Any], held: Mapping[str, Any], *, is_nested: bool = False
+) -> tuple[Named, ...]:
+    """List the fields of an object with their own fields; of several shapes that may come, those of all."""
     resolved = _resolve(schema, held)
     variants: Iterable[Mapping[str, Any]] = (
         resolved.get("oneOf") or resolved.get("anyOf") or resolved.get("allOf") or (resolved,)
@@ -162,10 +168,40 @@ def _describe_fields(schema: Mapping[str, Any], held: Mapping[str, Any]) -> tupl
         if shape.get("type") == "array":
             shape = _resolve(schema, shape.get("items", {}))
         for name, field in shape.get("properties", {}).items():
-            text = _resolve(schema, field).get("description", "")
-            required = name in shape.get("required", ())
-            found.setdefault(name, Named(name=name, type=_name_type(field), text=text, required=required))
+            found.setdefault(
+                name,
+                Named(
+                    name=name,
+                    type=_name_type(schema, field),
+                    text=field.get("description", "") or _find_target(schema, field).get("description", ""),
+                    required=name in shape.get("required", ()),
+                    fields=_describe_fields(schema, _find_target(schema, field), is_nested=True)
+                    if not is_nested
+                    else (),
+                ),
+            )
     return tuple(found.values())
+
+
+def _find_target(schema: Mapping[str, Any], held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Find what a field is made of: behind a reference, a list, or the one shape beside `null`."""
+    if held.get("type") == "array":
+        return _find_target(schema, held.get("items", {}))
+    for joined in ("anyOf", "oneOf", "allOf"):
+        shapes = [shape for shape in held.get(joined, ()) if shape.get("type") != "null"]
+        if len(shapes) == 1:
+            return _find_target(schema, shapes[0])
+    return _find_target(schema, _resolve(schema, held)) if "$ref" in held else held
+
+
+def _find_example(schema: Mapping[str, Any], holder: Mapping[str, Any]) -> str:
+    """Write the first example that a body's shape, or one of the shapes it may have, comes with."""
+    for content in holder.get("content", {}).values():
+        resolved = _resolve(schema, content.get("schema", {}))
+        for shape in (resolved, *resolved.get("oneOf", ()), *resolved.get("anyOf", ())):
+            for example in _resolve(schema, shape).get("examples", ()):
+                return json.dumps(example, indent=2, ensure_ascii=False)
+    return ""
 
 
 def _resolve(schema: Mapping[str, Any], held: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -178,16 +214,17 @@ def _resolve(schema: Mapping[str, Any], held: Mapping[str, Any]) -> Mapping[str,
     return dict(found)
 
 
-def _name_type(held: Mapping[str, Any]) -> str:
-    """Name a type in a word or two: text, an enumeration, a list of something."""
+def _name_type(schema: Mapping[str, Any], held: Mapping[str, Any]) -> str:
+    """Name a type in a word or two: text, the values of an enumeration, a list of something."""
     if "$ref" in held:
-        return str(held["$ref"].rsplit("/", 1)[-1])
+        shape = _resolve(schema, held)
+        return _name_type(schema, shape) if "enum" in shape else str(held["$ref"].rsplit("/", 1)[-1])
     if "enum" in held:
         return " | ".join(str(value) for value in held["enum"])
     for joined in ("anyOf", "oneOf", "allOf"):
         if joined in held:
-            return " | ".join(dict.fromkeys(_name_type(one) for one in held[joined]))
+            return " | ".join(dict.fromkeys(_name_type(schema, one) for one in held[joined]))
     name = held.get("type", "any")
     if name == "array":
-        return f"{_name_type(held.get('items', {}))}[]"
+        return f"{_name_type(schema, held.get('items', {}))}[]"
     return f"{name} ({held['format']})" if "format" in held else str(name)

@@ -131,6 +131,15 @@ def claim_value(value: object) -> str:
 
 
 @register.filter
+def code_spans(text: str) -> SafeString:
+    """Set what stands between backticks as code; everything else is text."""
+    pieces = enumerate(text.split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in pieces)
+    )
+
+
+@register.filter
 def initials(name: str) -> str:
     """Shorten a name to its initials, or to the first character of a Chinese name."""
     parts = name.replace("-", " ").replace("_", " ").split()

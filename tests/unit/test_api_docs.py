@@ -1,8 +1,10 @@
 """The pages of the API are drawn from the OpenAPI document."""
 
+import json
 from typing import Any
 
 from memoryhub.console.api_docs import Named, describe_api
+from memoryhub.templatetags.mh import code_spans
 
 SCHEMA: dict[str, Any] = {
     "openapi": "3.0.3",
@@ -11,15 +13,17 @@ SCHEMA: dict[str, Any] = {
         "schemas": {
             "Event": {
                 "type": "object",
+                "examples": [{"id": "a"}],
                 "required": ["id"],
                 "properties": {
                     "id": {"type": "string", "description": "The caller's own."},
                     "at": {"type": "string", "format": "date-time"},
-                    "kind": {"enum": ["a", "b"]},
+                    "kind": {"$ref": "#/components/schemas/Kind"},
                     "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Part"}},
                     "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
                 },
             },
+            "Kind": {"enum": ["a", "b"]},
             "Part": {"type": "object", "properties": {"n": {"type": "integer"}}},
         }
     },
@@ -74,3 +78,19 @@ def test_a_body_lists_the_fields_of_every_shape_it_may_have() -> None:
         ("note", "string | null", False),
         ("n", "integer", False),
     ]
+
+
+def test_a_field_shows_its_own_fields_and_no_deeper() -> None:
+    body = {field.name: field for field in describe_api(schema=SCHEMA).groups[0].operations[0].body}
+    assert body["parts"].fields == (Named(name="n", type="integer", text="", required=False),)
+    assert body["note"].fields == ()
+
+
+def test_a_body_comes_with_the_example_of_one_of_its_shapes() -> None:
+    take, status = describe_api(schema=SCHEMA).groups[0].operations
+    assert json.loads(take.example) == {"id": "a"}
+    assert status.example == ""
+
+
+def test_what_stands_between_backticks_is_code_and_the_rest_is_data() -> None:
+    assert code_spans("`a<b` & `c`, <i>") == "<code>a&lt;b</code> &amp; <code>c</code>, &lt;i&gt;"
