@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 else:
     Base = admin.ModelAdmin
 
+# What an added "s" would misspell.
+PLURALS = {
+    "access policy": "access policies",
+    "candidate evidence": "candidate evidence",
+    "evidence": "evidence",
+    "evidence body": "evidence bodies",
+    "memory evidence": "memory evidence",
+    "source event body": "source event bodies",
+    "subject alias": "subject aliases",
+}
+
 
 class ReadOnlyAdmin(Base):
     """Show a table's rows without secrets; change, add and delete nothing."""
@@ -58,5 +69,7 @@ admin.site.register(Principal, PrincipalAdmin)
 admin.site.unregister(Group)
 admin.site.register(Group, ReadOnlyAdmin)
 for table in apps.get_app_config("memoryhub").get_models():
+    plural = PLURALS.get(str(table._meta.verbose_name))  # noqa: SLF001 - Django's own name for what a model says of itself
+    table._meta.verbose_name_plural = plural or table._meta.verbose_name_plural  # noqa: SLF001
     if table is not Principal:
         admin.site.register(table, ReadOnlyAdmin)
