@@ -167,10 +167,18 @@ _LISTED = """
         LIMIT 1
     ) answer ON true
     WHERE head.tenant_id = %(tenant)s AND head.scope_id = ANY (%(scopes)s::uuid[])
-      AND (%(text)s = '' OR strpos(lower(subject.label || ' ' || head.fact_key || ' ' || head.conditions::text || ' '
-           || coalesce(answer.value::text, '')), lower(%(text)s)) > 0)
+      AND NOT EXISTS (SELECT FROM unnest(%(words)s::text[]) AS word WHERE strpos(lower(concat_ws(' ', subject.label,
+           head.fact_key, (SELECT string_agg(key || ' = ' || (value #>> '{}'), ', ') FROM jsonb_each(head.conditions)),
+           answer.value #>> '{}')), lower(word)) = 0)
       AND (%(scope)s = '' OR scope.kind || ':' || scope.key = %(scope)s)
       AND (%(modality)s = '' OR head.modality = %(modality)s)
+"""
+# Conditions by their numbers, so that 1.10 follows 1.9.
+_ORDER = """
+    ORDER BY subject.label, head.fact_key,
+        ARRAY(SELECT found[1]::numeric FROM regexp_matches(head.conditions::text, '[0-9]+', 'g') AS found),
+        head.conditions::text, head.id
+    LIMIT %(limit)s OFFSET %(offset)s
 """
 _MEMORIES = (
     """
@@ -181,7 +189,7 @@ _MEMORIES = (
         answer.valid_to
 """
     + _LISTED
-    + "ORDER BY subject.label, head.fact_key, head.conditions::text, head.id LIMIT %(limit)s OFFSET %(offset)s"
+    + _ORDER
 )
 _MEMORY_FACETS = {
     "scope": "SELECT scope.kind || ':' || scope.key, count(*)" + _LISTED + "GROUP BY 1 ORDER BY 1",
@@ -210,7 +218,7 @@ def _describe(caller: Caller, wanted: MemoryFilter, now: datetime) -> dict[str, 
     return {
         "tenant": caller.tenant_id,
         "scopes": [scope.id for scope in list_scopes(caller=caller, right=VIEW)],
-        "text": wanted.text,
+        "words": wanted.text.split(),
         "scope": wanted.scope,
         "modality": wanted.modality,
         "now": now,
