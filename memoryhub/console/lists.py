@@ -3,16 +3,23 @@
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import QueryDict
 
 from memoryhub.console.queue_queries import Facet
 from memoryhub.console.shapes import Choice, Menu, Page
 
+_MOST_DIGITS = 9
 
-def read_offset(*, request: HttpRequest) -> int:
-    """Return where the page of a list begins; anything but a whole number is the beginning."""
-    text = request.GET.get("from", "")
-    return int(text) if text.isascii() and text.isdigit() else 0
+
+def read_word(*, form: QueryDict, name: str) -> str:
+    """Return what was filled in, without blanks around it and without the character no database keeps."""
+    return (form.get(name) or "").replace("\x00", "").strip()
+
+
+def read_number(*, form: QueryDict, name: str) -> int:
+    """Return a whole number of up to nine digits; anything else is 0, the beginning of a list."""
+    text = read_word(form=form, name=name)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
 
 
 def write_query(*, query: Mapping[str, str | int]) -> str:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from memoryhub.access.queries import list_scopes
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
-from memoryhub.console.lists import make_menu, make_page, read_offset, write_query
+from memoryhub.console.lists import make_menu, make_page, read_number, read_word, write_query
 from memoryhub.console.memory_queries import (
     PAGE_SIZE,
     MemoryFilter,
@@ -25,12 +25,12 @@ def show_memories(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show one page of memories, by subject and key."""
     now = clock.now()
     wanted = MemoryFilter(
-        text=request.GET.get("q", "").strip(),
-        scope=request.GET.get("scope", ""),
-        modality=request.GET.get("modality", ""),
+        text=read_word(form=request.GET, name="q"),
+        scope=read_word(form=request.GET, name="scope"),
+        modality=read_word(form=request.GET, name="modality"),
     )
     query = {"q": wanted.text, "scope": wanted.scope, "modality": wanted.modality}
-    offset = read_offset(request=request)
+    offset = read_number(form=request.GET, name="from")
     total = count_memories(caller=viewer.caller, wanted=wanted, now=now)
     found = list_memories(caller=viewer.caller, wanted=wanted, now=now, offset=offset)
     labels = {"q": gettext("text"), "scope": gettext("scope"), "modality": gettext("modality")}

@@ -141,7 +141,10 @@ def read_instant(*, text: str) -> datetime:
         ValueError: the text is no instant.
     """
     instant = datetime.fromisoformat(text)
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    try:
+        return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError(text) from error
 
 
 def tell_answer(*, parts: Sequence[Part], cross: Cross | None, now: datetime) -> str:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
-from memoryhub.console.lists import make_menu, make_page, read_offset, write_query
+from memoryhub.console.lists import make_menu, make_page, read_number, read_word, write_query
 from memoryhub.console.queue_queries import (
     PAGE_SIZE,
     ItemRow,
@@ -35,9 +35,9 @@ def read_filter(*, request: HttpRequest, kind: str) -> QueueFilter:
     """Read the filter from the address; list, neighbours and the next item all use it."""
     return QueueFilter(
         kind=kind,
-        text=request.GET.get("q", "").strip(),
-        scope=request.GET.get("scope", ""),
-        reason=request.GET.get("reason", ""),
+        text=read_word(form=request.GET, name="q"),
+        scope=read_word(form=request.GET, name="scope"),
+        reason=read_word(form=request.GET, name="reason"),
     )
 
 
@@ -55,7 +55,7 @@ def show_queue(request: HttpRequest, viewer: Viewer, kind: str) -> HttpResponse:
     wanted = read_filter(request=request, kind=kind)
     query = write_filter(wanted=wanted)
     total = len(list_item_ids(caller=viewer.caller, wanted=wanted, now=now))
-    offset = read_offset(request=request)
+    offset = read_number(form=request.GET, name="from")
     items = list_items(caller=viewer.caller, wanted=wanted, now=now, offset=offset)
     rows = [make_row(item=item, query=query, viewer=viewer, kind=kind, now=now) for item in items]
     menus = [

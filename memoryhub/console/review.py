@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from memoryhub.console.frame import Viewer, read_tenant, render_screen, screen
-from memoryhub.console.lists import write_query
+from memoryhub.console.lists import read_number, read_word, write_query
 from memoryhub.console.memory import read_instant
 from memoryhub.console.queue import KINDS, make_lease, name_queue, read_filter, write_filter
 from memoryhub.console.queue_queries import list_item_ids
@@ -47,15 +47,14 @@ class _Attempt:
     @classmethod
     def read(cls, request: HttpRequest) -> "_Attempt":
         """Read a posted form."""
-        expected = request.POST.get("expected_version", "")
         return cls(
-            action=request.POST.get("verb", ""),
+            action=read_word(form=request.POST, name="verb"),
             draft=Draft(
-                note=request.POST.get("note", "").strip(),
-                reason=request.POST.get("reason", ""),
-                effective_from=request.POST.get("effective_from", "").strip(),
+                note=read_word(form=request.POST, name="note"),
+                reason=read_word(form=request.POST, name="reason"),
+                effective_from=read_word(form=request.POST, name="effective_from"),
             ),
-            expected=int(expected) if expected.isascii() and expected.isdigit() else 0,
+            expected=read_number(form=request.POST, name="expected_version"),
         )
 
 
