@@ -1,4 +1,7 @@
-"""The cast of the tests: Alice owns, Bob is a member, Charlie must see nothing, Dana and Erin do data protection."""
+"""The cast of the tests.
+
+Alice owns, Bob and Carol are members, Charlie must see nothing, Dana and Erin do data protection, Rita reviews.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ class Cast:
     personal: Scope
     alice: Principal
     bob: Principal
+    carol: Principal
     charlie: Principal
     dana: Principal
     erin: Principal
@@ -58,7 +62,7 @@ class Cast:
 def make_cast() -> Cast:
     """Make a fresh tenant with everybody in it; nothing of it is shared with another test.
 
-    `release.latest` and `release.eol` are declared; Alice, Bob, the bot and the agent are in their authority group.
+    `release.latest` and `release.eol` are declared; Alice, Bob, Carol, bot and agent are in their authority group.
     """
     now = clock.now()
     slug = f"t{new_id().hex[-10:]}"
@@ -74,11 +78,11 @@ def make_cast() -> Cast:
             tenant=tenant, username=f"{slug}-{name}", display_name=name.capitalize(), kind=kind
         )
 
-    alice, bob, charlie, dana, erin, rita = (
-        person(name) for name in ("alice", "bob", "charlie", "dana", "erin", "rita")
+    alice, bob, carol, charlie, dana, erin, rita = (
+        person(name) for name in ("alice", "bob", "carol", "charlie", "dana", "erin", "rita")
     )
     bot, agent = machine("bot", PrincipalKind.SERVICE), machine("agent", PrincipalKind.AGENT)
-    for member in (alice, bob, bot, agent):
+    for member in (alice, bob, carol, bot, agent):
         operations.join_group(tenant=tenant, principal=member, role="maintainers")
     stranger = machine("stranger", PrincipalKind.AGENT)
     with tenant_context(tenant.pk):
@@ -110,6 +114,7 @@ def make_cast() -> Cast:
         personal=personal,
         alice=alice,
         bob=bob,
+        carol=carol,
         charlie=charlie,
         dana=dana,
         erin=erin,

@@ -131,6 +131,7 @@ def read_state(found: dict[str, Any]) -> MemoryState:
         if conflict is None
         else StoredConflict(
             id=conflict["id"],
+            standing=conflict["standing"],
             members={member["source"]: member["candidate"] for member in conflict["members"]},
         ),
     )
@@ -211,7 +212,7 @@ _CANDIDATE = """
         candidate.valid_from, candidate.valid_to, candidate.effective, candidate.occurred_at, candidate.extractor,
         candidate.extractor_version, candidate.deletion_epoch, candidate.source_event_id::text,
         candidate.statement, candidate.proposer_id::text, candidate.author_id::text, candidate.author_rank,
-        candidate.author_groups, event.trust, event.source_seq, event.event_key_digest AS order_digest, link.roots,
+        candidate.author_groups, candidate.trust, event.source_seq, event.event_key_digest AS order_digest, link.roots,
         link.evidence <> '{}' AS has_evidence, link.evidence AS evidence_ids, candidate.created_at,
         candidate.task_key, candidate.policy_version, candidate.rule_digest, candidate.status,
         candidate.memory_id::text

@@ -20,6 +20,7 @@ from memoryhub.types.enums import (
     MergeAction,
     Modality,
     Stance,
+    Trust,
     VersionState,
 )
 
@@ -140,6 +141,7 @@ class MemoryCandidate(TenantModel):
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True)
     effective = models.BooleanField(default=True)
+    trust = models.CharField(max_length=12)
     occurred_at = models.DateTimeField()
     extractor = models.CharField(max_length=40)
     extractor_version = models.CharField(max_length=40)
@@ -184,6 +186,7 @@ class MemoryCandidate(TenantModel):
             enum_check(field="memory_type", enum=MemoryType, name="memory_candidates_type_is_known"),
             enum_check(field="epistemic_status", enum=EpistemicStatus, name="memory_candidates_nature_is_known"),
             enum_check(field="stance", enum=Stance, name="memory_candidates_stance_is_known"),
+            enum_check(field="trust", enum=Trust, name="memory_candidates_trust_is_known"),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="memory_candidates_confidence_is_a_share"
             ),
@@ -232,7 +235,8 @@ class MergeDecision(TenantModel):
     Row: it was decided. Absent: nothing was decided, the candidate still waits.
     Erasure: ids, codes and digests only; a person's words are in `review_comments`.
     `facts` are the inputs of the decision as ids and digests, so that it can be replayed. `candidate` is NULL
-    where an event was refused at the door by a barrier; `source_event` then names its envelope.
+    where an event was refused at the door by a barrier; `source_event` then names its envelope. `action` names the
+    difference the decision made, `verb` and `verb_reason` what a person chose and why; empty where a policy decided.
     """
 
     candidate = TenantForeignKey(MemoryCandidate, null=True)
@@ -242,6 +246,8 @@ class MergeDecision(TenantModel):
     action = models.CharField(max_length=16)
     requires_person = models.BooleanField(default=False)
     reason = models.CharField(max_length=64)
+    verb = models.CharField(max_length=20, blank=True, db_default="")
+    verb_reason = models.CharField(max_length=64, blank=True, db_default="")
     policy_version = models.CharField(max_length=40)
     decider = TenantForeignKey("memoryhub.Principal", null=True)
     expected_version = models.IntegerField()

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 class Ruled:
     """Hold what a person adds to a decision: the ruling, its evidence, and the item it closes.
 
-    `outcome` is the verb as the reviewer chose it; `note` goes with the item, never into the decision.
+    `outcome` is the verb as the reviewer chose it, `reason` the code it needs; `note` goes with the item, never into
+    the decision.
     """
 
     ruling: Ruling | None
     evidence: Mapping[str, Any] | None
     item_id: str
     outcome: str
+    reason: str = ""
     note: str = ""
 
 
@@ -137,6 +139,7 @@ def _build_payload(
         },
         "decision": _describe_decision(candidate, state, decision, now),
         "status": str(name_status(decision=decision, source=source_of(candidate))),
+        "status_reason": "ruled_against" if source_of(candidate) in changes.newly_dismissed else decision.reason,
     }
     if waits:
         payload["opens_item"] = _open_item(
@@ -315,9 +318,12 @@ def _add_conflict(payload: dict[str, Any], candidate: CandidateRecord, state: Me
     conflict = changes.conflict
     set_id = state.conflict.id if state.conflict is not None else str(new_id())
     now_in = {source.as_text() for source in conflict.members} if conflict is not None else set()
+    against = {source.as_text() for source in changes.newly_dismissed}
     gone = {source: held for source, held in before.items() if source not in now_in and held is not None}
+    gone |= {
+        source.as_text(): state.candidates[source] for source in changes.newly_dismissed if source in state.candidates
+    }
     if gone:
-        against = {source.as_text() for source in changes.newly_dismissed}
         payload["other_candidates"] = [
             {
                 "id": held,
@@ -373,6 +379,8 @@ def _open_item(*, kind: ReviewKind, object_id: str, candidate_id: str, reason: s
 
 def _add_ruling(payload: dict[str, Any], ruled: Ruled) -> None:
     """Add a person's part: the ruling as one more piece of evidence, and the item it closes."""
+    payload["verb"] = ruled.outcome
+    payload["verb_reason"] = ruled.reason
     payload["closes_item"] = {
         "id": ruled.item_id,
         "outcome": ruled.outcome,
@@ -420,6 +428,7 @@ def describe_candidate(*, tenant_id: str, candidate: CandidateRecord) -> dict[st
         "valid_from": candidate.valid_from.isoformat(),
         "valid_to": _iso(candidate.valid_to),
         "effective": candidate.effective,
+        "trust": str(candidate.trust),
         "occurred_at": candidate.occurred_at.isoformat(),
         "extractor": candidate.extractor,
         "extractor_version": candidate.extractor_version,

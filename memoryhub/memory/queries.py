@@ -89,12 +89,17 @@ class PartRecord:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
-    """Hold one decision on a memory: who, what, why, under which policy; `decider_name` None means the policy."""
+    """Hold one decision on a memory: who, what, why, under which policy; `decider_name` None means the policy.
+
+    `action` is the difference it made; `verb` and `verb_reason` are what a person chose and why.
+    """
 
     id: str
     action: str
     reason: str
     requires_person: bool
+    verb: str
+    verb_reason: str
     policy_version: str
     decider_id: str | None
     decider_name: str | None
@@ -280,7 +285,7 @@ def list_decisions(
     rows = fetch_records(
         sql="""
             SELECT decision.id::text, decision.action, decision.reason, decision.requires_person,
-                decision.policy_version, decision.decider_id::text,
+                decision.verb, decision.verb_reason, decision.policy_version, decision.decider_id::text,
                 coalesce(nullif(decider.display_name, ''), decider.username) AS decider_name,
                 decision.expected_version, decision.resulting_version, decision.recorded_at,
                 decision.candidate_id::text,

@@ -79,9 +79,10 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class StoredConflict:
-    """Hold the open conflict set of a memory; `members` maps a source, as text, to its candidate."""
+    """Hold the open conflict set of a memory; `standing` and the keys of `members` are sources as text."""
 
     id: str
+    standing: str
     members: dict[str, str | None]
 
 

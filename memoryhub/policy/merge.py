@@ -133,7 +133,7 @@ def decide(
     difference = compare_timelines(old=old, new=new)
     action, reason = _name_difference(claim, claims, new, difference)
     question = admission.question if action is not MergeAction.NO_OP else ""
-    if not question and not candidate.confirmed and _unsettles_history(claim, difference):
+    if not question and not candidate.confirmed and _unsettles_history(claim, difference, rule):
         question = "unsettles_history"
     belief = derive_belief(
         timeline=new,
@@ -208,20 +208,21 @@ def decide_ruling(
     )
 
 
-def _unsettles_history(claim: Claim, difference: Difference) -> bool:
-    """Tell whether a contested claim about the past would take away what came to stand after it.
+_LACKS_AUTHORITY = ("author_may_not_supersede", "no_effective_time")
 
-    Everything later than an open conflict joins it, so an author who may not replace anything could put a memory
-    back by years; a person is asked before such a claim enters the set (ADR 0017). A value put back within the
-    contest window is a dispute between two who may, and goes to the conflict queue at once.
+
+def _unsettles_history(claim: Claim, difference: Difference, rule: MergeRuleV1) -> bool:
+    """Tell whether a claim about the past takes away, through a conflict, what its author may not replace.
+
+    Everything later than an open conflict joins it, and what stood may itself become the contested claim; so an
+    author who may replace nothing could put a memory back by years. A person is asked before such a claim enters the
+    set (ADR 0017). A value put back within the contest window is a dispute between two who may, and goes to the
+    conflict queue at once.
     """
-    conflict = difference.conflict
-    return (
-        bool(difference.close)
-        and conflict is not None
-        and conflict.members[0] == claim.source
-        and claim.source in difference.joined
-        and conflict.reason in ("author_may_not_supersede", "no_effective_time")
+    return bool(difference.joined) and any(
+        rule.judge(standing=part, claim=claim).reason in _LACKS_AUTHORITY
+        for part in difference.close
+        if part.value_digest not in (None, claim.value_digest)
     )
 
 
@@ -264,6 +265,10 @@ def _name_support(
     if claim.source in new.dismissed:
         return MergeAction.NO_OP, "settled_by_ruling"
     changes_record = difference.conflict_changed or difference.write
+    stands = claim.stance is not Stance.SUPPORTS or any(claim.source in part.supporters for part in new.parts)
+    if not stands and not changes_record:
+        # Another claim begins at the same instant and comes after it in order: nothing of this one holds.
+        return MergeAction.NO_OP, "settled_by_order"
     if changes_record or _is_independent(claim, claims, new):
         return MergeAction.ATTACH_EVIDENCE, _ATTACHES[claim.stance]
     return MergeAction.NO_OP, "lineage_already_counted"

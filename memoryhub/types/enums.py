@@ -110,7 +110,7 @@ CANDIDATE_TRANSITIONS: dict[str, frozenset[str]] = {
             CandidateStatus.SUPERSEDED,
         }
     ),
-    CandidateStatus.ACCEPTED: frozenset(),
+    CandidateStatus.ACCEPTED: frozenset({CandidateStatus.REJECTED}),  # a ruling settles against it
     CandidateStatus.REJECTED: frozenset(),
     CandidateStatus.SUPERSEDED: frozenset(),
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_candidate, load_state, source_of
@@ -219,7 +220,9 @@ def describe_facts(
         confidence=candidate.confidence,
         future_value=bool(candidate.content.strip()) or candidate.value is not None or candidate.value_digest is None,
         evidence_available=candidate.has_evidence,
-        instruction_like=trust is not Trust.FIRST_PARTY and is_instruction_like(text=candidate.content),
+        # What a proposer says on its own behalf is screened; so is whatever is not first party.
+        instruction_like=(trust is not Trust.FIRST_PARTY or candidate.author_id == candidate.proposer_id)
+        and is_instruction_like(text=f"{candidate.content}\n{canonical_json(candidate.value)}"),
         scope_authorised=may,
         barred=is_barred,
         confirmed=confirmed,

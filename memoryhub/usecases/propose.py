@@ -12,10 +12,10 @@ from memoryhub.access.operations import find_or_create_subject
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
-from memoryhub.lib.db import fetch_all, fetch_json, naming_errors
+from memoryhub.lib.db import fetch_all, fetch_json, fetch_records, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
-from memoryhub.memory.exceptions import CandidateProposedMeanwhile
+from memoryhub.memory.exceptions import CandidateProposedMeanwhile, SourceRevoked
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.memory.records import CandidateRecord
 from memoryhub.policy.merge import MergePolicy
@@ -23,6 +23,7 @@ from memoryhub.policy.screening import redact_forbidden
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
 from memoryhub.types.enums import (
     CandidateKind,
+    Cardinality,
     EpistemicStatus,
     EvidenceKind,
     MemoryType,
@@ -69,6 +70,7 @@ _REFUSALS = (
     ValueRefused,
     PeriodRefused,
     CandidateReused,
+    SourceRevoked,
 )
 
 
@@ -111,6 +113,7 @@ class SourceFacts:
 
     id: str
     scope_id: str
+    sender_id: str
     actor: Actor
     trust: Trust
     occurred_at: datetime
@@ -149,6 +152,7 @@ def propose_candidate(*, caller: Caller, proposal: CandidateInput, now: datetime
         BadSubjectKey, UndeclaredEntityType: the subject is no `type:name` of a declared type.
         ValueRefused: the value does not fit its predicate. PeriodRefused: the period ends before it begins.
         CandidateReused: this statement of this event was proposed before and said something else.
+        SourceRevoked: a barrier stands in front of an event.
         StoreFailure: the database could not be asked; nothing was written.
     """
     result = propose_candidates(caller=caller, proposals=[proposal], now=now)[0]
@@ -224,14 +228,16 @@ def load_source(*, caller: Caller, scope: ScopeAccess, event_id: str) -> SourceF
 
 def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str]) -> list[SourceFacts]:
     digests = [caller.digest(f"event {event_id}") for event_id in event_ids]
-    rows = fetch_all(
+    rows = fetch_records(
         sql="""
-            SELECT record.event_key_digest, record.id::text, record.actor_id::text, actor.rank, ARRAY(
-                    SELECT known.name::text FROM principals_groups member
-                    JOIN auth_group known ON known.id = member.group_id
-                    WHERE member.principal_id = record.actor_id ORDER BY known.name),
+            SELECT record.event_key_digest, record.id::text, record.sender_id::text, record.actor_id::text, actor.rank,
+                ARRAY(SELECT known.name::text FROM principals_groups member
+                      JOIN auth_group known ON known.id = member.group_id
+                      WHERE member.principal_id = record.actor_id ORDER BY known.name) AS groups,
                 record.trust, record.occurred_at, record.source_seq, body.payload, record.root::text,
-                record.deletion_epoch
+                record.deletion_epoch,
+                find_barrier_v1(record.tenant_id, record.scope_id, NULL, NULL, NULL, ARRAY[record.id, record.root],
+                                record.deletion_epoch)::text AS barrier
             FROM source_events record
             JOIN principals actor ON actor.id = record.actor_id
             LEFT JOIN source_event_bodies body ON body.event_id = record.id
@@ -239,21 +245,23 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
         """,
         params=[caller.tenant_id, scope.id, digests],
     )
-    found = {
-        row[0]: SourceFacts(
-            id=row[1],
+    found: dict[str, SourceFacts] = {}
+    for row in rows:
+        if row["barrier"] is not None:
+            raise SourceRevoked(row["barrier"])
+        found[row["event_key_digest"]] = SourceFacts(
+            id=row["id"],
             scope_id=scope.id,
-            actor=Actor(row[2], row[3], frozenset(row[4])),
-            trust=Trust(row[5]),
-            occurred_at=row[6],
-            source_seq=row[7],
-            order_digest=row[0],
-            text=None if row[8] is None else words_of(json.loads(row[8])),
-            root=row[9],
-            deletion_epoch=row[10],
+            sender_id=row["sender_id"],
+            actor=Actor(row["actor_id"], row["rank"], frozenset(row["groups"])),
+            trust=Trust(row["trust"]),
+            occurred_at=row["occurred_at"],
+            source_seq=row["source_seq"],
+            order_digest=row["event_key_digest"],
+            text=None if row["payload"] is None else words_of(row["payload"]),
+            root=row["root"],
+            deletion_epoch=row["deletion_epoch"],
         )
-        for row in rows
-    }
     if any(digest not in found for digest in digests):
         raise EvidenceNotFound
     return [found[digest] for digest in digests]
@@ -304,10 +312,9 @@ def draft_candidate(
     valid_from = proposal.valid_from or source.occurred_at
     if proposal.valid_to is not None and proposal.valid_to <= valid_from:
         raise PeriodRefused
+    author, trust = _name_author(caller=caller, source=source)
     status = proposal.epistemic_status
-    if status is EpistemicStatus.VALIDATED or (
-        status is EpistemicStatus.EXPLICIT and source.trust is not Trust.FIRST_PARTY
-    ):
+    if status is EpistemicStatus.VALIDATED or (status is EpistemicStatus.EXPLICIT and trust is not Trust.FIRST_PARTY):
         status = EpistemicStatus.OBSERVED
     record = CandidateRecord(
         id=str(new_id()),
@@ -328,18 +335,18 @@ def draft_candidate(
         stance=str(proposal.stance),
         valid_from=valid_from,
         valid_to=proposal.valid_to,
-        effective=proposal.valid_from is not None or source.trust is Trust.FIRST_PARTY,
+        effective=proposal.valid_from is not None or trust is Trust.FIRST_PARTY,
         occurred_at=source.occurred_at,
         extractor=proposal.extractor,
         extractor_version=proposal.extractor_version,
-        deletion_epoch=source.deletion_epoch,
+        deletion_epoch=min(one.deletion_epoch for one in sources),
         source_event_id=source.id,
         statement=proposal.statement,
         proposer_id=caller.principal_id,
-        author_id=source.actor.id,
-        author_rank=source.actor.rank,
-        author_groups=tuple(sorted(source.actor.groups)),
-        trust=source.trust,
+        author_id=author.id,
+        author_rank=author.rank,
+        author_groups=tuple(sorted(author.groups)),
+        trust=trust,
         source_seq=source.source_seq,
         order_digest=source.order_digest,
         roots=tuple(sorted({root for item in evidence for root in item["roots"]})),
@@ -351,6 +358,18 @@ def draft_candidate(
         rule_digest=proposal.rule_digest,
     )
     return Draft(candidate=record, evidence=evidence)
+
+
+def _name_author(*, caller: Caller, source: SourceFacts) -> tuple[Actor, Trust]:
+    """Return who stands behind a claim, and how far it is trusted.
+
+    Who sent an event speaks for its author. Anyone else who reads something out of it makes a claim of their own,
+    with their own rank and groups, however trusted the event is.
+    """
+    if source.sender_id == caller.principal_id:
+        return source.actor, source.trust
+    trust = Trust.THIRD_PARTY if source.trust is Trust.FIRST_PARTY else source.trust
+    return Actor(caller.principal_id, caller.rank, caller.groups), trust
 
 
 def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed:
@@ -378,14 +397,25 @@ def check_value(*, caller: Caller, proposal: CandidateInput) -> None:
     Raises:
         ValueRefused: it does not fit.
     """
-    if proposal.value is None:
-        return
-    rows = fetch_all(
-        sql="SELECT value_schema FROM predicates WHERE tenant_id = %s AND fact_key = %s AND value_schema IS NOT NULL",
+    rows = fetch_records(
+        sql="SELECT cardinality, value_schema AS schema FROM predicates WHERE tenant_id = %s AND fact_key = %s",
         params=[caller.tenant_id, proposal.fact_key],
     )
-    for (schema,) in rows:
-        check_schema(value=proposal.value, schema=json.loads(schema) if isinstance(schema, str) else schema)
+    for row in rows:
+        check_declared(value=proposal.value, **row)
+
+
+def check_declared(*, value: Any, cardinality: str | None, schema: dict[str, Any] | None) -> None:
+    """Check a value against a predicate's cardinality and JSON Schema, None where nothing is declared.
+
+    Raises:
+        ValueRefused: it does not fit, or retracts a key of many values without saying which.
+    """
+    if value is None:
+        if cardinality == Cardinality.MANY:
+            raise ValueRefused("a key of many values is retracted value by value, not as a whole")
+    elif schema is not None:
+        check_schema(value=value, schema=schema)
 
 
 def check_schema(*, value: Any, schema: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 REVIEW = "review_memory"
 REASONS_TO_REJECT = ("not_supported", "outdated", "wrong_subject", "not_useful", "private", "other")
+_NEEDS_A_NOTE = "other"
 
 
 class Verb(StrEnum):
@@ -55,6 +56,10 @@ class NotTheOwner(Exception):
 
 class ReasonMissing(Exception):
     """Say that this verb needs a reason code from the list."""
+
+
+class NoteMissing(Exception):
+    """Say that this reason says nothing without a note."""
 
 
 class VerbNotPossible(Exception):
@@ -149,13 +154,16 @@ def resolve_review(
 
     Raises:
         ItemNotFound, ScopeForbidden: the reviewer may not see or decide it.
-        OwnClaim, NotTheOwner, ReasonMissing, VerbNotPossible, DateRefused: the ruling itself is not allowed.
+        OwnClaim, NotTheOwner, ReasonMissing, NoteMissing, VerbNotPossible, DateRefused: the ruling is not allowed.
         DecidedByOther, ItemStale, EvidenceGone, ErasureStarted: it came too late.
         StoreFailure: the database could not be asked; nothing is known.
     """
     with naming_errors(), tenant_context(caller.tenant_id):
         item = _load_item(caller=caller, item_id=resolution.item_id)
-        scope = access_scope_by_id(caller=caller, right=_right_for(item), scope_id=item.scope_id)
+        scope = access_scope_by_id(caller=caller, right="view_memory", scope_id=item.scope_id)
+        right = _right_for(item, is_owner=caller.principal_id == scope.owner_id)
+        if right not in scope.rights:
+            raise ScopeForbidden(right)
         if item.state != "open":
             raise _decided_by_other(caller, item.decided_by, item.decided_at, item.outcome, resolution.note)
         candidate = load_candidate(tenant_id=caller.tenant_id, candidate_id=item.candidate_id)
@@ -168,11 +176,13 @@ def resolve_review(
             principal_id=caller.principal_id,
             epoch=candidate.deletion_epoch,
             now=now,
-            right=_right_for(item),
+            right=right,
             whole=True,
         )
         if state.barrier is not None:
             raise ErasureStarted
+        if item.kind is ReviewKind.CONFLICT and caller.principal_id in _list_parties(state):
+            raise OwnClaim
         if resolution.verb is not Verb.REJECT and is_evidence_gone(
             tenant_id=caller.tenant_id, candidate_id=candidate.id
         ):
@@ -185,6 +195,7 @@ def resolve_review(
             candidate=candidate,
             state=state,
             resolution=resolution,
+            right=right,
             now=now,
             policy=policy or MergePolicy(),
         )
@@ -199,9 +210,17 @@ def resolve_review(
         return resolved
 
 
-def _right_for(item: _Item) -> str:
+def _right_for(item: _Item, *, is_owner: bool) -> str:
     """Return the right a decision needs; a confirmation is the owner's, who need be no reviewer."""
-    return REVIEW if item.kind is not ReviewKind.CONFIRMATION else "view_memory"
+    return "view_memory" if is_owner and item.kind is ReviewKind.CONFIRMATION else REVIEW
+
+
+def _list_parties(state: MemoryState) -> set[str]:
+    """Return who stands behind a claim of the open conflict, the standing one included."""
+    members = set(state.conflict.members) if state.conflict is not None else set()
+    standing = state.conflict.standing if state.conflict is not None else ""
+    holders = {stored.part.author.principal for stored in state.parts if stored.part.opener.as_text() == standing}
+    return holders | {claim.author.principal for claim in state.claims if claim.source.as_text() in members}
 
 
 def _load_item(*, caller: Caller, item_id: str) -> _Item:
@@ -241,6 +260,8 @@ def _check_ruling(
         raise NotTheOwner
     if resolution.verb is Verb.REJECT and resolution.reason not in REASONS_TO_REJECT:
         raise ReasonMissing
+    if resolution.verb is Verb.REJECT and resolution.reason == _NEEDS_A_NOTE and not resolution.note.strip():
+        raise NoteMissing
     if resolution.verb is Verb.KEEP_CONFLICT and item.kind is not ReviewKind.CONFLICT:
         raise VerbNotPossible
     begins = resolution.effective_from or candidate.valid_from
@@ -255,6 +276,7 @@ def _commit(
     candidate: CandidateRecord,
     state: MemoryState,
     resolution: Resolution,
+    right: str,
     now: datetime,
     policy: MergePolicy,
 ) -> Resolved:
@@ -281,10 +303,15 @@ def _commit(
         epoch=state.epoch,
         now=now,
         principal_id=caller.principal_id,
-        right=_right_for(item),
+        right=right,
         decider_id=caller.principal_id,
         ruled=Ruled(
-            ruling=ruling, evidence=evidence, item_id=item.id, outcome=str(resolution.verb), note=resolution.note
+            ruling=ruling,
+            evidence=evidence,
+            item_id=item.id,
+            outcome=str(resolution.verb),
+            reason=resolution.reason,
+            note=resolution.note,
         ),
     )
     if committed.outcome == "committed":

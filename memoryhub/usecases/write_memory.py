@@ -20,7 +20,7 @@ from memoryhub.usecases.ingest import Desk, EventInput, describe_event, digest_e
 from memoryhub.usecases.propose import (
     CandidateInput,
     SourceFacts,
-    check_schema,
+    check_declared,
     digest_value,
     draft_candidate,
     find_subject,
@@ -87,6 +87,7 @@ def _write(
     source = SourceFacts(
         id=event_id,
         scope_id=scope.id,
+        sender_id=caller.principal_id,
         actor=desk.find_actor(username=event.actor),
         trust=Trust(record["trust"]),
         occurred_at=event.occurred_at,
@@ -96,8 +97,7 @@ def _write(
         root=event_id,
         deletion_epoch=scope.deletion_epoch,
     )
-    if found["schema"] is not None and proposal.value is not None:
-        check_schema(value=proposal.value, schema=found["schema"])
+    check_declared(value=proposal.value, cardinality=found["cardinality"], schema=found["schema"])
     draft = draft_candidate(
         caller=caller,
         scope=scope,
@@ -156,6 +156,8 @@ def _tell_earlier(*, caller: Caller, event: EventInput, record: dict[str, Any], 
         EventIdReused: the earlier event said something else, or was no explicit write.
         SourceRevoked: what it said was erased.
     """
+    if earlier["barrier"] is not None and earlier["action"] != MergeAction.REJECT:
+        raise SourceRevoked
     if earlier["salt"] is None:
         # Nothing is left to compare with: a write that was refused is told again, one that was erased is gone.
         if earlier["action"] != MergeAction.REJECT:

@@ -58,7 +58,7 @@ def test_the_same_event_id_for_another_claim_is_refused(api: Api, change: dict[s
 
 def test_a_value_put_back_by_another_waits_with_every_claim(api: Api, cast: Cast) -> None:
     api.post("memories", a_memory(value="4.1.1", occurred_at="2022-08-03T00:00:00Z", actor=cast.alice.username))
-    api.post("memories", a_memory(value="4.1.2", occurred_at="2022-08-10T00:00:00Z", actor=cast.bot.username))
+    api.post("memories", a_memory(value="4.1.2", occurred_at="2022-08-10T00:00:00Z", actor=cast.carol.username))
     put_back = a_memory(value="4.1.1", occurred_at="2022-08-12T00:00:00Z", actor=cast.alice.username)
     told = api.post("memories", put_back)
     assert (told.status, told.json["status"], told.json["action"]) == (202, "pending_review", "CONFLICT")
@@ -74,7 +74,7 @@ def test_a_value_put_back_by_another_waits_with_every_claim(api: Api, cast: Cast
 
 def test_who_may_not_view_is_not_shown_the_other_claims(api: Api, cast: Cast) -> None:
     api.post("memories", a_memory(value="4.1.1", occurred_at="2022-08-03T00:00:00Z", actor=cast.alice.username))
-    api.post("memories", a_memory(value="4.1.2", occurred_at="2022-08-10T00:00:00Z", actor=cast.bot.username))
+    api.post("memories", a_memory(value="4.1.2", occurred_at="2022-08-10T00:00:00Z", actor=cast.carol.username))
     actions = ["ingest_event", "propose_memory", "relay_user"]
     blind = Api(issue_token(principal=cast.agent, name="blind", actions=actions, now=clock.now()))
     told = blind.post(

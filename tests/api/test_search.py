@@ -71,7 +71,7 @@ def test_as_of_answers_what_held_then(api: Api, memory_id: str) -> None:
 
 
 def test_a_disputed_memory_brings_every_claim(api: Api, cast: Cast) -> None:
-    for value, day, actor in (("4.1.1", 3, cast.alice), ("4.1.2", 10, cast.bot), ("4.1.1", 12, cast.alice)):
+    for value, day, actor in (("4.1.1", 3, cast.alice), ("4.1.2", 10, cast.carol), ("4.1.1", 12, cast.alice)):
         api.post("memories", a_memory(value=value, occurred_at=f"2022-08-{day:02}T00:00:00Z", actor=actor.username))
     work()
     [item] = api.post("memories/search", QUESTION).json["items"]

@@ -35,10 +35,10 @@ def cast() -> Cast:
 
 @pytest.fixture
 def contested(cast: Cast) -> Cast:
-    """Let Bob replace a value and the bot put it back: the case stands in the queue."""
-    state_fact(cast, value="4.1", by=cast.bot.username)
+    """Let Bob replace a value and Carol put it back: the case stands in the queue."""
+    state_fact(cast, value="4.1", by=cast.carol.username)
     state_fact(cast, value="4.1.1", at=EARLY + timedelta(days=33), by=cast.bob.username)
-    state_fact(cast, value="4.1", at=EARLY + timedelta(days=43), by=cast.bot.username)
+    state_fact(cast, value="4.1", at=EARLY + timedelta(days=43), by=cast.carol.username)
     return cast
 
 

@@ -79,7 +79,7 @@ class History:
             source_type=draw.choice(["commit", "commit", "message", "document"]),
             occurred_at=begins,
             payload={"text": "somebody says something"},
-            actor=draw.choice([None, cast.alice.username, cast.bob.username, cast.bot.username]),
+            actor=draw.choice([None, cast.alice.username, cast.bob.username, cast.carol.username]),
             source_seq=draw.randrange(3),
         )
         proposal = self._propose(event)
@@ -98,11 +98,12 @@ class History:
         draw, begins = self.random, event.occurred_at
         ends = begins + draw.randrange(1, 20) * DAY if draw.random() < 0.3 else None
         states_period = ends is not None or draw.random() < 0.3
-        value = draw.choice(["a", "b", "c", None])
+        key = draw.choice(KEYS)
+        value = draw.choice(["a", "b", "c"] if key == "has.many" else ["a", "b", "c", None])
         return CandidateInput(
             scope=SCOPE,
             subject=f"product:p{draw.randrange(2)}",
-            fact_key=draw.choice(KEYS),
+            fact_key=key,
             content=f"it is {value}",
             value=value,
             conditions={"cycle": draw.randrange(self.cycles)},

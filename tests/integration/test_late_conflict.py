@@ -22,7 +22,7 @@ def test_a_ruling_on_a_claim_that_was_accepted_before(verb: Verb) -> None:
     state_fact(cast, value="x", by=cast.alice.username)
     support = state_fact(cast, value="x", by=cast.bob.username, at=EARLY + timedelta(days=10)).result
     assert (support.action, support.status) == ("ATTACH_EVIDENCE", "accepted")
-    late = state_fact(cast, value="y", by=cast.bot.username, at=EARLY + timedelta(days=5)).result
+    late = state_fact(cast, value="y", by=cast.carol.username, at=EARLY + timedelta(days=5)).result
     assert late.action == "CONFLICT"
     with tenant_context(cast.tenant_id, read_only=True):
         [(item_id, candidate_id)] = fetch_all(sql="SELECT id::text, candidate_id::text FROM review_items", params=[])
@@ -33,6 +33,6 @@ def test_a_ruling_on_a_claim_that_was_accepted_before(verb: Verb) -> None:
     with tenant_context(cast.tenant_id, read_only=True):
         statuses = fetch_all(sql="SELECT status FROM memory_candidates WHERE id = %s", params=[support.candidate_id])
         is_open = fetch_all(sql="SELECT has_open_conflict FROM memory_heads", params=[])
-    assert statuses == [("accepted",)]
+    assert statuses == [("rejected" if verb is Verb.REJECT else "accepted",)]
     assert is_open == [(verb is Verb.KEEP_CONFLICT,)]
     assert list(check_memories(tenant_id=cast.tenant_id)) == []

@@ -16,6 +16,7 @@ from memoryhub.erasure.operations import Raised, raise_barrier
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
+from memoryhub.memory.exceptions import SourceRevoked
 from memoryhub.outbox.operations import Claimed, claim_jobs
 from memoryhub.retrieval import operations as retrieval
 from memoryhub.retrieval.operations import index_memory
@@ -225,12 +226,17 @@ def finish_ingest(race: Race) -> None:
     """Propose what the event says; it becomes a memory only if the event came after the barrier."""
     assert race.received == "accepted", "nothing sent is lost"
     assert race.barrier is not None
-    race.candidate_id = propose_candidate(
-        caller=race.cast.caller, proposal=make_proposal(race.event_id, race.subject), now=clock.now()
-    ).candidate_id
+    is_older = find_event_epoch(race) < race.barrier.epoch
+    try:
+        race.candidate_id = propose_candidate(
+            caller=race.cast.caller, proposal=make_proposal(race.event_id, race.subject), now=clock.now()
+        ).candidate_id
+    except SourceRevoked:
+        assert is_older
+        return
     consolidate_race(race)
     assert race.result is not None
-    assert race.result.action == ("ADD" if find_event_epoch(race) >= race.barrier.epoch else "REJECT")
+    assert race.result.action == ("REJECT" if is_older else "ADD")
 
 
 def find_event_epoch(race: Race) -> int:

@@ -79,7 +79,7 @@ class Memories(ApiView):
     def _tell_written(self, memory: MemoryIn, written: Consolidated) -> Response:
         waits = written.status in _WAITS
         action = MergeAction(written.action)
-        if waits:
+        if waits or action is MergeAction.CONFLICT:
             status, word = 202, "pending_review"
         elif action in _SAYS_THE_SAME:
             status, word = 200, _SAYS_THE_SAME[action]

@@ -167,6 +167,8 @@ def tell_step(memory: MemoryRecord, *, decision: DecisionRecord, parts: Sequence
             action=decision.action,
             reason=decision.reason,
             requires_person=decision.requires_person,
+            verb=decision.verb,
+            verb_reason=decision.verb_reason,
             policy_version=decision.policy_version,
             decided_by=decision.decider_name,
             expected_version=decision.expected_version,

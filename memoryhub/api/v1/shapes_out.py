@@ -304,6 +304,8 @@ class DecisionOut(Answer):
     action: str
     reason: str
     requires_person: bool
+    verb: str = Field(description="What a person chose: accept, keep_conflict, reject; empty where policy decided.")
+    verb_reason: str = Field(description="The reason code of a rejection.")
     policy_version: str
     decided_by: str | None = Field(description="The person; null where the policy decided.")
     expected_version: int

@@ -42,14 +42,18 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM memory_evidence
                       WHERE tenant_id = v_tenant AND memory_id = memory AND withdrawn_by IS NULL);
 
-    -- A value that no live claim states any more is hidden, at every instant of both clocks.
+    -- What was written from a withdrawn claim is hidden at every instant of both clocks, words and all, and so is a
+    -- value that no live claim states any more.
     UPDATE memory_versions held SET state = 'revoked'
     WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_memories)
       AND held.state IN ('active', 'superseded', 'needs_review', 'expired')
-      AND NOT EXISTS (
-          SELECT FROM memory_evidence claim
-          WHERE claim.tenant_id = v_tenant AND claim.memory_id = held.memory_id AND claim.withdrawn_by IS NULL
-            AND claim.value_digest IS NOT DISTINCT FROM held.value_digest);
+      AND (held.candidate_id IN (
+              SELECT candidate_id FROM memory_evidence
+              WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid)
+           OR NOT EXISTS (
+              SELECT FROM memory_evidence claim
+              WHERE claim.tenant_id = v_tenant AND claim.memory_id = held.memory_id AND claim.withdrawn_by IS NULL
+                AND claim.value_digest IS NOT DISTINCT FROM held.value_digest));
     GET DIAGNOSTICS v_hidden = ROW_COUNT;
 
     -- A memory without any claim ends here; one that keeps some is folded anew by the use case.

@@ -119,27 +119,30 @@ BEGIN
         UPDATE revocations SET hits = hits + 1 WHERE tenant_id = v_tenant AND id = v_barrier;
     END IF;
     INSERT INTO merge_decisions (id, tenant_id, candidate_id, memory_id, scope_id, action, requires_person, reason,
-        policy_version, decider_id, expected_version, resulting_version, deletion_epoch, inputs_digest, facts,
-        recorded_at)
+        verb, verb_reason, policy_version, decider_id, expected_version, resulting_version, deletion_epoch,
+        inputs_digest, facts, recorded_at)
     VALUES ((p#>>'{decision,id}')::uuid, v_tenant, (p->>'candidate_id')::uuid,
         v_touched, v_scope, p->>'action',
-        coalesce((p->>'requires_person')::boolean, false), p->>'reason', p->>'policy_version',
+        coalesce((p->>'requires_person')::boolean, false), p->>'reason',
+        coalesce(p->>'verb', ''), coalesce(p->>'verb_reason', ''), p->>'policy_version',
         (p->>'decider')::uuid, v_expected, v_version, v_epoch, p#>>'{decision,inputs_digest}',
         p#>'{decision,facts}', v_recorded);
 
     IF p ? 'status' AND NOT p ? 'candidate' THEN
-        -- What was accepted stays accepted, also when a late claim contests it and a person rules on it.
-        UPDATE memory_candidates SET status = p->>'status', reason = p->>'reason',
+        -- What was accepted stays so while a late claim only contests it; a ruling against it ends it.
+        UPDATE memory_candidates SET status = p->>'status', reason = coalesce(p->>'status_reason', p->>'reason'),
             memory_id = coalesce(v_touched, memory_id), decided_at = v_decided
         WHERE tenant_id = v_tenant AND id = (p->>'candidate_id')::uuid
-          AND status IN ('pending', 'needs_confirmation');
+          AND (status IN ('pending', 'needs_confirmation')
+               OR (status = 'accepted' AND p->>'status' = 'rejected'));
     END IF;
     IF p ? 'other_candidates' THEN
         UPDATE memory_candidates candidate SET status = other.status, reason = other.reason,
             decided_at = v_recorded
         FROM jsonb_to_recordset(p->'other_candidates') AS other (id uuid, status text, reason text)
         WHERE candidate.tenant_id = v_tenant AND candidate.id = other.id
-          AND candidate.status IN ('pending', 'needs_confirmation');
+          AND (candidate.status IN ('pending', 'needs_confirmation')
+               OR (candidate.status = 'accepted' AND other.status = 'rejected'));
     END IF;
 
     -- (e) The set of claims, and the ruling if a person decided.

@@ -21,7 +21,8 @@ BEGIN
     END LOOP;
     -- Epoch and barriers as they are under the guard.
     SELECT coalesce(jsonb_agg(e || jsonb_build_object('deletion_epoch', scope.deletion_epoch, 'without_body',
-               find_barrier_v1(v_tenant, scope.id, NULL, NULL, NULL, ARRAY[known.id], scope.deletion_epoch)
+               find_barrier_v1(v_tenant, scope.id, NULL, NULL, NULL, ARRAY[known.id],
+                               coalesce(known.deletion_epoch, scope.deletion_epoch))
                IS NOT NULL)), '[]')
     INTO v_events
     FROM jsonb_array_elements(p->'events') AS e
@@ -47,7 +48,7 @@ BEGIN
     WHERE (e->>'id')::uuid = ANY (v_new) AND (e->>'without_body')::boolean;
     UPDATE revocations SET hits = hits + hit.number FROM (
         SELECT find_barrier_v1(v_tenant, (e->>'scope')::uuid, NULL, NULL, NULL, ARRAY[known.id],
-                               (e->>'deletion_epoch')::bigint) AS barrier, count(*) AS number
+                               coalesce(known.deletion_epoch, (e->>'deletion_epoch')::bigint)) AS barrier, count(*) AS number
         FROM jsonb_array_elements(v_events) AS e
         LEFT JOIN source_events known ON known.tenant_id = v_tenant
             AND known.event_key_digest = e->>'event_key_digest'

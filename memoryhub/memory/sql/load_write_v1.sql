@@ -23,12 +23,15 @@ BEGIN
             'owner_id', v_scope.owner_id, 'deletion_epoch', v_scope.deletion_epoch,
             'retention_class', v_scope.retention_class, 'access_policy_id', v_scope.access_policy_id,
             'rights', list_scope_rights_v1((p->>'principal')::uuid, v_scope.id)) END,
+        'cardinality', (SELECT cardinality FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'),
         'schema', (SELECT value_schema FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'),
         'earlier', (
             SELECT jsonb_build_object('content_digest', known.content_digest, 'salt', encode(body.salt, 'hex'),
                 'candidate', candidate.id, 'status', candidate.status, 'action', decision.action,
                 'reason', decision.reason, 'memory', decision.memory_id, 'version', decision.resulting_version,
-                'recorded_at', decision.recorded_at)
+                'recorded_at', decision.recorded_at,
+                'barrier', find_barrier_v1(v_tenant, known.scope_id, candidate.subject_id, candidate.memory_id,
+                                           candidate.fact_key, ARRAY[known.id], known.deletion_epoch))
             FROM source_events known
             LEFT JOIN source_event_bodies body ON body.event_id = known.id
             LEFT JOIN memory_candidates candidate ON candidate.tenant_id = known.tenant_id
@@ -43,7 +46,8 @@ BEGIN
                 SELECT known.name FROM principals_groups member JOIN auth_group known ON known.id = member.group_id
                 WHERE member.principal_id = actor.id ORDER BY known.name))
             FROM principals actor
-            WHERE actor.tenant_id = v_tenant AND actor.username = p->>'actor' AND actor.is_active));
+            WHERE actor.tenant_id = v_tenant AND actor.username = p->>'actor' AND actor.is_active
+              AND actor.kind = 'human'));
     END IF;
     IF v_scope.id IS NOT NULL AND v_subject IS NOT NULL AND answer->'earlier' = 'null' THEN
         answer := answer || jsonb_build_object('state', load_memory_state_v1(p || jsonb_build_object(

@@ -11,7 +11,7 @@ DECLARE
     known record;
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(v_scope::text, 0));
-    SELECT id, status, content_hash INTO known FROM memory_candidates
+    SELECT id, status, content_hash, stance, kind, memory_type, valid_from, valid_to INTO known FROM memory_candidates
     WHERE tenant_id = v_tenant AND source_event_id = (p->>'source_event')::uuid AND extractor = p->>'extractor'
       AND extractor_version = p->>'extractor_version' AND fact_key = p->>'fact_key'
       AND subject_id = (p->>'subject')::uuid AND conditions_digest = p->>'conditions_digest'
@@ -19,7 +19,11 @@ BEGIN
     IF FOUND THEN
         RETURN jsonb_build_object('candidate', known.id, 'status', known.status, 'new', false,
             -- What was erased has nothing left to compare with.
-            'same', known.content_hash IN ('', p->>'content_hash'));
+            'same', known.content_hash = ''
+                    OR (known.content_hash, known.stance, known.kind, known.memory_type, known.valid_from)
+                       = (p->>'content_hash', p->>'stance', p->>'kind', p->>'memory_type',
+                          (p->>'valid_from')::timestamptz)
+                       AND known.valid_to IS NOT DISTINCT FROM (p->>'valid_to')::timestamptz);
     END IF;
     PERFORM write_evidence_v1(v_tenant, p_evidence, p_now);
     IF NOT append_candidate_v1(p) THEN
