@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from memoryhub.health import is_alive, is_ready
 
+handler404 = "memoryhub.console.frame.show_no_page"
 urlpatterns = [
     path("healthz", is_alive, name="healthz"),
     path("readyz", is_ready, name="readyz"),

@@ -42,6 +42,18 @@ document.addEventListener("click", (event) => {
   announce(button.dataset.ask);
 }, true);
 
+// In that field Enter records, and a digit chooses from a list.
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  const button = field.id && document.querySelector(`button[data-needs="${field.id}"]`);
+  if (!button) return;
+  const choice = keysAreOn() && field.options && /^[1-9]$/.test(event.key) && field.options[event.key];
+  if (choice) choice.selected = true;
+  else if (event.key === "Enter") button.click();
+  else return;
+  event.preventDefault();
+});
+
 // ---------- lists: j and k move, Enter opens, the row that is here is marked ----------
 const rows = () => [...document.querySelectorAll("[data-list] [data-row]")];
 const here = () => rows().findIndex((row) => row.classList.contains("is-here"));
@@ -130,10 +142,10 @@ document.addEventListener("htmx:afterSwap", (event) => {
   const target = event.detail.target;
   if (target.id !== "main") return;
   const heading = main().querySelector("[data-focus]") || main().querySelector("h1");
+  window.scrollTo(0, 0);
   if (heading) heading.focus();
   const flash = main().querySelector("[data-announce]");
-  announce(flash ? flash.innerText.trim() : heading ? heading.innerText.trim() : "");
-  window.scrollTo(0, 0);
+  announce(flash ? flash.innerText.trim() : heading ? heading.dataset.focus || heading.innerText.trim() : "");
 });
 document.addEventListener("htmx:load", (event) => installKeys(event.detail.elt));
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from memoryhub.console.dashboard_queries import (
     count_decisions,
@@ -34,7 +34,8 @@ def show_dashboard(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show what waits for the viewer and how everything stands."""
     now = clock.now()
     turn = _list_turn(viewer, now)
-    ages = {kind: measure_queue(caller=viewer.caller, kind=kind, now=now) for kind in KINDS}
+    mine = count_open_items(caller=viewer.caller, now=now)
+    ages = {kind: measure_queue(caller=viewer.caller, kind=kind, now=now) for kind in KINDS if kind in mine}
     holdings = count_holdings(caller=viewer.caller, now=now)
     may_operate = viewer.principal.has_perm("memoryhub.operate", viewer.principal.tenant)
     return render_screen(
@@ -70,19 +71,19 @@ def show_dashboard(request: HttpRequest, viewer: Viewer) -> HttpResponse:
             "held": [
                 {
                     "count": holdings.memories,
-                    "name": gettext("memories"),
+                    "name": ngettext("memory", "memories", holdings.memories),
                     "note": gettext("scopes they stand in: %(count)s") % {"count": holdings.scopes},
                     "url": reverse("console:memories"),
                 },
                 {
                     "count": holdings.open_conflicts,
-                    "name": gettext("open conflict sets"),
+                    "name": ngettext("open conflict set", "open conflict sets", holdings.open_conflicts),
                     "note": gettext("agents are told “disputed”"),
                     "url": reverse("console:memories") + "?modality=disputed",
                 },
                 {
                     "count": holdings.retrievals,
-                    "name": gettext("answers to agents"),
+                    "name": ngettext("answer to agents", "answers to agents", holdings.retrievals),
                     "note": gettext("last 7 days, each audited"),
                     "url": "",
                 },

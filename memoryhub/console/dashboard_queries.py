@@ -71,13 +71,14 @@ def measure_queue(*, caller: Caller, kind: str, now: datetime) -> QueueAges:
 
 
 def count_decisions(*, caller: Caller, now: datetime, by_people: bool) -> dict[str, int]:
-    """Count the decisions of a week by action, those of people or those of the policy."""
+    """Count the decisions of a week, those of people by what they chose or those of the policy by action."""
     rows = fetch_all(
         sql="""
-            SELECT action, count(*) FROM merge_decisions
+            SELECT CASE verb WHEN 'reject' THEN 'REJECT' WHEN 'keep_conflict' THEN 'CONFLICT' ELSE action END, count(*)
+            FROM merge_decisions
             WHERE tenant_id = %(tenant)s AND scope_id = ANY (%(scopes)s::uuid[]) AND recorded_at >= %(since)s
               AND (decider_id IS NOT NULL) = %(people)s
-            GROUP BY action
+            GROUP BY 1
         """,
         params={
             "tenant": caller.tenant_id,

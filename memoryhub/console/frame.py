@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
+from django.views.defaults import page_not_found
 
 from memoryhub.access.callers import Caller, describe_person
 from memoryhub.access.models import Principal
@@ -49,13 +50,7 @@ def screen(show: "_Screen[_Arguments]") -> "_View[_Arguments]":
     @wraps(show)
     def view(request: HttpRequest, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> HttpResponseBase:
         if not isinstance(request.user, Principal) or request.user.tenant_id is None:
-            return _refuse(
-                request,
-                None,
-                403,
-                gettext("You belong to no tenant"),
-                gettext("The console shows what one tenant holds. Sign in with a name of that tenant."),
-            )
+            return render(request, "console/no_tenant.html", status=403)
         viewer = Viewer(principal=request.user, caller=describe_person(principal=request.user))
         try:
             return show(request, viewer, *args, **kwargs)
@@ -94,6 +89,14 @@ def show_missing(*, request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return _refuse(
         request, viewer, 404, gettext("Nothing here"), gettext("It does not exist, or you may not know of it.")
     )
+
+
+def show_no_page(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that is none; who is signed in keeps the navigation."""
+    user = request.user
+    if request.method == "GET" and isinstance(user, Principal) and user.tenant_id is not None:
+        return show_missing(request=request, viewer=Viewer(principal=user, caller=describe_person(principal=user)))
+    return page_not_found(request, exception)
 
 
 def render_screen(

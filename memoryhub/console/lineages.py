@@ -1,6 +1,7 @@
 """Show evidence by lineage: what goes back to one root stands together and counts once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import Final, Literal
 
@@ -19,8 +20,17 @@ _AROUND: Final = 60  # characters shown before and after a quoted span
 _ICONS: Final = {"event_span": "chat", "document": "doc", "tool_result": "tool", "ruling": "check", "memory": "base"}
 
 
-def group_claims(*, claims: Sequence[ClaimRow], hue_of: Callable[[ClaimRow], str], caller: Caller) -> list[Lineage]:
-    """Make one section for each lineage, the oldest first; `hue_of` gives the colour of a claim."""
+def group_claims(
+    *,
+    claims: Sequence[ClaimRow],
+    hue_of: Callable[[ClaimRow], str],
+    caller: Caller,
+    is_earlier: Callable[[ClaimRow], bool] = lambda _: False,
+) -> list[Lineage]:
+    """Make one section for each lineage, the oldest first; `hue_of` gives the colour of a claim.
+
+    `is_earlier` tells of a claim that it is about an earlier period than the one that is looked at.
+    """
     by_key = {str(index): claim for index, claim in enumerate(claims)}
     facets = [
         Facet(
@@ -34,7 +44,10 @@ def group_claims(*, claims: Sequence[ClaimRow], hue_of: Callable[[ClaimRow], str
     ]
     groups = [sorted(int(facet.key) for facet in group) for group in group_lineages(facets=facets)]
     return [
-        _make_lineage(index, [by_key[str(key)] for key in group], hue_of, caller)
+        replace(
+            _make_lineage(index, [by_key[str(key)] for key in group], hue_of, caller),
+            is_earlier=all(is_earlier(by_key[str(key)]) for key in group),
+        )
         for index, group in enumerate(sorted(groups))
     ]
 

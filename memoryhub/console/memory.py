@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
 
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
@@ -15,9 +18,12 @@ from memoryhub.console.grid import READABLE, Cross, Part, draw_grid, find_answer
 from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims
 from memoryhub.console.memory_queries import ClaimRow, find_open_item, list_claims, list_notes, list_withdrawn
+from memoryhub.console.queue_queries import list_reviewable_scopes
 from memoryhub.console.shapes import GridRow, Key
 from memoryhub.lib import clock
 from memoryhub.memory.queries import MemoryRecord, PartRecord, access_memory, list_decisions, list_parts
+from memoryhub.types.enums import ReviewKind
+from memoryhub.usecases.reopen_conflict import NoOpenConflict, reopen_conflict
 
 
 @screen
@@ -33,7 +39,6 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
     cross, problem = read_cross(request=request, now=now)
     current = find_answer(parts=parts, cross=Cross(valid_at=now, recorded_at=now))
     current_row = next((row for row in held if current and is_same(row=row, part=current)), None)
-    item = find_open_item(tenant_id=tenant_id, memory_id=head.id)
     return render_screen(
         request=request,
         viewer=viewer,
@@ -42,7 +47,7 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
         context={
             "key": make_key(head=head),
             "subject_url": f"{reverse('console:memories')}?q={head.subject}",
-            "review_url": reverse("console:review", args=item) if item else "",
+            **_offer_review(viewer, head),
             "current": current,
             "epistemic": current_row.epistemic_status if current_row else "",
             "head": head,
@@ -63,6 +68,32 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
             "lineages": group_claims(claims=claims, hue_of=colours_of(held=held, hues=hues), caller=viewer.caller),
         },
     )
+
+
+@screen
+@require_POST
+def reopen(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpResponse:
+    """Put a conflict that was kept back into the queue, and open it."""
+    try:
+        item_id = reopen_conflict(caller=viewer.caller, memory_id=str(memory_id), now=clock.now())
+    except NoOpenConflict:
+        messages.error(request, gettext("Nothing is in conflict here any more."))
+        return redirect("console:memory", memory_id)
+    return redirect("console:review", ReviewKind.CONFLICT, item_id)
+
+
+def _offer_review(viewer: Viewer, head: MemoryRecord) -> dict[str, str]:
+    """Say where the viewer may decide what is open here, and where they may reopen what was left open."""
+    item = find_open_item(tenant_id=viewer.caller.tenant_id, memory_id=head.id)
+    kind = item[0] if item else ReviewKind.CONFLICT
+    may_decide = head.scope_id in list_reviewable_scopes(caller=viewer.caller, kind=kind)
+    return {
+        "review_url": reverse("console:review", args=item) if item and may_decide else "",
+        "review_kind": kind,
+        "reopen_url": reverse("console:reopen", args=[head.id])
+        if may_decide and not item and head.has_open_conflict
+        else "",
+    }
 
 
 def make_key(*, head: MemoryRecord) -> Key:

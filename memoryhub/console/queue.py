@@ -169,11 +169,11 @@ def _explain_empty(viewer: Viewer, kind: str, *, is_filtered: bool, now: datetim
             url="?",
             link=gettext("Clear all"),
         )
-    other = next(each for each in KINDS if each != kind)
+    other = next((each for each in KINDS if each != kind and each in counts), kind)
     return Empty(
         kind="done",
         heading=gettext("Everything here is decided"),
         text=gettext("New ones appear by themselves; nobody waits for you here."),
-        url=reverse("console:queue", args=[other]),
+        url=reverse("console:queue", args=[other]) if other != kind else "",
         link=f"{name_queue(kind=other)}, {counts[other]}",
     )

@@ -72,16 +72,19 @@ def list_reviewable_scopes(*, caller: Caller, kind: str) -> list[str]:
 
 
 def count_open_items(*, caller: Caller, now: datetime) -> dict[str, int]:
-    """Count the open items that the caller may decide, by kind."""
+    """Count the open items of each kind that the caller may decide; a kind that they may not is left out."""
     counts = {}
     for kind in (ReviewKind.CONFLICT, ReviewKind.CONFIRMATION):
+        scopes = list_reviewable_scopes(caller=caller, kind=kind)
+        if not scopes:
+            continue
         rows = fetch_all(
             sql="""
                 SELECT count(*) FROM review_items
                 WHERE tenant_id = %s AND kind = %s AND state = 'open' AND scope_id = ANY (%s::uuid[])
                   AND (deferred_until IS NULL OR deferred_until <= %s)
             """,
-            params=[caller.tenant_id, kind, list_reviewable_scopes(caller=caller, kind=kind), now],
+            params=[caller.tenant_id, kind, scopes, now],
         )
         counts[str(kind)] = rows[0][0]
     return counts
@@ -95,8 +98,9 @@ _MATCHING = """
     WHERE item.tenant_id = %(tenant)s AND item.kind = %(kind)s AND item.state = 'open'
       AND item.scope_id = ANY (%(scopes)s::uuid[])
       AND (item.deferred_until IS NULL OR item.deferred_until <= %(now)s)
-      AND (%(text)s = '' OR strpos(lower(candidate.fact_key || ' ' || subject.label || ' ' || candidate.content
-           || ' ' || coalesce(candidate.value::text, '') || ' ' || candidate.conditions::text), lower(%(text)s)) > 0)
+      AND NOT EXISTS (SELECT FROM unnest(%(words)s::text[]) AS word WHERE strpos(lower(concat_ws(' ', subject.label,
+           candidate.fact_key, (SELECT string_agg(key || ' = ' || (value #>> '{}'), ', ')
+           FROM jsonb_each(candidate.conditions)), candidate.content, candidate.value #>> '{}')), lower(word)) = 0)
       AND (%(scope)s = '' OR scope.kind || ':' || scope.key = %(scope)s)
       AND (%(reason)s = '' OR item.reason = %(reason)s)
 """
@@ -166,7 +170,7 @@ def _describe(caller: Caller, wanted: QueueFilter, now: datetime) -> dict[str, A
         "tenant": caller.tenant_id,
         "scopes": list_reviewable_scopes(caller=caller, kind=wanted.kind),
         "kind": wanted.kind,
-        "text": wanted.text,
+        "words": wanted.text.split(),
         "scope": wanted.scope,
         "reason": wanted.reason,
         "now": now,

@@ -23,7 +23,7 @@ from memoryhub.console.review_refusals import LATE, UNDONE, explain_refusal
 from memoryhub.console.shapes import Page, Refusal
 from memoryhub.lib import clock
 from memoryhub.types.enums import ReviewKind
-from memoryhub.usecases.review import Resolution, Resolved, Verb, resolve_review
+from memoryhub.usecases.review import NoteMissing, Resolution, Resolved, Verb, resolve_review
 
 
 @screen
@@ -66,6 +66,7 @@ def _show(
     *,
     attempt: _Attempt | None = None,
     error: str = "",
+    is_in_note: bool = False,
     late: Exception | None = None,
 ) -> HttpResponse:
     """Show an item inside the viewer's tenant: as it is, with an error at a verb, or with a refusal on top."""
@@ -99,7 +100,9 @@ def _show(
                 draft=attempt.draft if attempt else NOTHING_WRITTEN,
                 refusal=refusal,
             )
-            context["review"] = mark_error(review=review, action=attempt.action, error=error) if attempt else review
+            if attempt is not None:
+                review = mark_error(review=review, action=attempt.action, error=error, is_in_note=is_in_note)
+            context["review"] = review
         return render_screen(
             request=request,
             viewer=viewer,
@@ -135,7 +138,9 @@ def _decide(request: HttpRequest, viewer: Viewer, kind: str, item_id: str) -> Ht
             caller=viewer.caller, resolution=_describe_resolution(attempt, kind, item_id), now=now
         )
     except tuple(UNDONE) as refused:
-        return _show(request, viewer, kind, item_id, attempt=attempt, error=str(UNDONE[type(refused)]))
+        error = str(UNDONE[type(refused)])
+        is_in_note = isinstance(refused, NoteMissing)
+        return _show(request, viewer, kind, item_id, attempt=attempt, error=error, is_in_note=is_in_note)
     except LATE as late:
         return _show(request, viewer, kind, item_id, attempt=attempt, late=late)
     messages.success(request, _tell(resolved, f"{case.subject} {case.candidate.fact_key}"))

@@ -17,16 +17,14 @@ from memoryhub.console.history import make_steps
 from memoryhub.console.lineages import group_claims, tally_side
 from memoryhub.console.memory import colours_of, hues_by_version, make_parts
 from memoryhub.console.memory_queries import ClaimRow
+from memoryhub.console.preview import preview_acceptance, tell_verbs
+from memoryhub.console.queue_queries import REVIEW
 from memoryhub.console.review_queries import Case
 from memoryhub.console.shapes import Field, Key, Lease, Refusal, Review, Tally, ThreeWay, Verb
 from memoryhub.console.verbs import VerbFacts, judge_verbs
-from memoryhub.memory.loading import source_of
 from memoryhub.memory.queries import DecisionRecord, PartRecord
-from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
-from memoryhub.types.claims import Ruling
-from memoryhub.types.decision import Decision
+from memoryhub.policy.merge import MergePolicy
 from memoryhub.types.enums import ReviewKind
-from memoryhub.usecases.consolidate import describe_facts
 from memoryhub.usecases.review import REASONS_TO_REJECT
 
 _SHORT: Final = 12
@@ -44,19 +42,6 @@ class Draft:
 
 
 NOTHING_WRITTEN: Final = Draft()
-
-
-def name_reasons() -> tuple[tuple[str, str], ...]:
-    """Name the reason codes for rejecting a candidate."""
-    names = {
-        "not_supported": gettext("The evidence does not support it"),
-        "outdated": gettext("It is out of date"),
-        "wrong_subject": gettext("It is about something else"),
-        "not_useful": gettext("Nothing will need it again"),
-        "private": gettext("It is private"),
-        "other": gettext("Another reason, with a note"),
-    }
-    return tuple((code, names[code]) for code in REASONS_TO_REJECT)
 
 
 def make_key(*, case: Case) -> Key:
@@ -89,44 +74,13 @@ def says_same(*, part: PartRecord, case: Case) -> bool:
     return words.is_same_value(one=part.value, other=case.candidate.value)
 
 
-def preview_acceptance(*, case: Case, now: datetime) -> Decision:
-    """Decide what accepting the claim would amount to, by the same pure function as the commit."""
-    state, policy = case.state, MergePolicy()
-    if case.item.kind != ReviewKind.CONFLICT:
-        return decide(
-            candidate=describe_facts(candidate=case.candidate, confirmed=True),
-            claims=state.claims,
-            rulings=state.rulings,
-            predicate=state.predicate,
-            policy=policy,
-            now=now,
-        )
-    source = source_of(case.candidate)
-    ruling = Ruling(
-        key="preview",
-        settles=frozenset({source}),
-        winner=source,
-        effective_from=None,
-        sequence=1 + max((held.sequence for held in state.rulings), default=0),
-    )
-    return decide_ruling(
-        ruling=ruling,
-        claims=state.claims,
-        rulings=state.rulings,
-        predicate=state.predicate,
-        policy=policy,
-        memory_type=case.candidate.memory_type,
-        now=now,
-    )
-
-
 def judge_case(*, case: Case, caller: Caller, now: datetime) -> tuple[Verb, ...]:
     """Judge the six verbs on a case, for one person."""
     candidate, outcome = case.candidate, preview_acceptance(case=case, now=now)
     standing = find_standing(case=case)
     is_conflict = case.item.kind == ReviewKind.CONFLICT
     is_owner = case.scope.owner_id == caller.principal_id
-    return judge_verbs(
+    verbs = judge_verbs(
         facts=VerbFacts(
             outcome=str(outcome.action),
             outcome_reason=outcome.reason,
@@ -145,6 +99,8 @@ def judge_case(*, case: Case, caller: Caller, now: datetime) -> tuple[Verb, ...]
             may_decide=is_conflict or is_owner or candidate.scope_kind != "user",
         )
     )
+    told = tell_verbs(case=case, acceptance=outcome, now=now)
+    return tuple(replace(verb, afterwards=told[verb.action]) if verb.is_possible else verb for verb in verbs)
 
 
 def make_review(
@@ -165,7 +121,12 @@ def make_review(
     is_conflict = case.item.kind == ReviewKind.CONFLICT
     title, text = _explain_why(case, standing)
     head = case.head
-    lineages = group_claims(claims=case.claims, hue_of=_colour_claims(case, standing, hues), caller=caller)
+    lineages = group_claims(
+        claims=case.claims,
+        hue_of=_colour_claims(case, standing, hues),
+        caller=caller,
+        is_earlier=lambda claim: _is_earlier(claim, case, standing),
+    )
     sides = {words.format_value(value=side.value) for side in (candidate, standing) if side}
     steps = make_steps(
         decisions=case.decisions,
@@ -198,12 +159,13 @@ def make_review(
         lineages=tuple(lineage for lineage in lineages if lineage.value in sides),
         other_lineages=tuple(lineage for lineage in lineages if lineage.value not in sides),
         verbs=judge_case(case=case, caller=caller, now=now) if case.item.is_open else (),
-        reasons=name_reasons(),
+        reasons=tuple((code, str(words.REASON_TO_REJECT[code])) for code in REASONS_TO_REJECT),
         history=steps[:_STEPS],
         earlier=steps[_STEPS:],
         expected_version=case.state.version,
         lease=lease,
         lease_url=reverse("console:lease", args=[case.item.kind, case.item.id]),
+        reopen_url=_find_reopening(case),
         note=draft.note,
         reason=draft.reason,
         effective_from=draft.effective_from,
@@ -211,8 +173,18 @@ def make_review(
     )
 
 
-def mark_error(*, review: Review, action: str, error: str) -> Review:
-    """Set an error at the field of one verb."""
+def _find_reopening(case: Case) -> str:
+    """Say where a closed item whose conflict is still open can be decided again."""
+    head = case.head
+    if case.item.is_open or head is None or not head.has_open_conflict or REVIEW not in case.scope.rights:
+        return ""
+    return reverse("console:reopen", args=[head.id])
+
+
+def mark_error(*, review: Review, action: str, error: str, is_in_note: bool = False) -> Review:
+    """Set an error at the field of one verb, or at the note."""
+    if is_in_note:
+        return replace(review, note_error=error)
     verbs = tuple(replace(verb, error=error) if verb.action == action else verb for verb in review.verbs)
     return replace(review, verbs=verbs)
 
@@ -342,9 +314,14 @@ def _compare_fields(case: Case, standing: PartRecord | None) -> tuple[tuple[Fiel
 
 
 def _is_proposed(claim: ClaimRow, case: Case, standing: PartRecord | None) -> bool:
-    """Tell whether a claim speaks for what is proposed: it says the same, since what stands came to stand."""
+    """Tell whether a claim speaks for what is proposed: it says the same of the same period."""
     is_same = words.is_same_value(one=claim.value, other=case.candidate.value)
-    return is_same and (standing is None or claim.valid_from >= standing.valid_from)
+    return is_same and not _is_earlier(claim, case, standing)
+
+
+def _is_earlier(claim: ClaimRow, case: Case, standing: PartRecord | None) -> bool:
+    """Tell whether a claim is about a period that ended before what is decided here."""
+    return standing is not None and claim.valid_from < min(standing.valid_from, case.candidate.valid_from)
 
 
 def _colour_claims(
@@ -373,7 +350,7 @@ def _tally_sides(case: Case, standing: PartRecord | None, hue: str) -> tuple[Tal
         claims=[
             claim
             for claim in case.claims
-            if words.is_same_value(one=claim.value, other=standing.value) and claim.valid_from >= standing.valid_from
+            if words.is_same_value(one=claim.value, other=standing.value) and not _is_earlier(claim, case, standing)
         ],
         value=words.format_value(value=standing.value),
         hue=hue,

@@ -4,6 +4,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.console import words
+from memoryhub.console.history import name_choice
 from memoryhub.console.review_page import compare_three, find_decision_to
 from memoryhub.console.review_queries import Case
 from memoryhub.console.shapes import Refusal
@@ -13,6 +14,7 @@ from memoryhub.usecases.review import (
     ErasureStarted,
     EvidenceGone,
     ItemStale,
+    NoteMissing,
     NotTheOwner,
     OwnClaim,
     ReasonMissing,
@@ -23,6 +25,7 @@ from memoryhub.usecases.review import (
 # What the reviewer can put right at the verb itself.
 UNDONE = {
     ReasonMissing: _("Choose a reason."),
+    NoteMissing: _("Write a note: this reason says nothing without one."),
     DateRefused: _("It would end before it begins."),
     OwnClaim: _("Nobody rules on their own claim."),
     NotTheOwner: _("Only the owner of this scope confirms it."),
@@ -78,7 +81,7 @@ def _refuse_stale(case: Case, expected: int) -> Refusal:
             gettext("%(name)s recorded %(action)s at %(time)s.")
             % {
                 "name": made.decider_name or made.author_name,
-                "action": made.action,
+                "action": name_choice(decision=made),
                 "time": words.format_clock(moment=made.recorded_at),
             }
             + f" {text}"

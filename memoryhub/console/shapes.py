@@ -170,6 +170,7 @@ class Lineage:
     hue: str
     weight: float | None
     items: tuple[Evidence, ...]
+    is_earlier: bool = False
 
     @property
     def counts(self) -> bool:
@@ -204,6 +205,7 @@ class Verb:
     hotkey: str
     sentence: str
     conditions: tuple[Condition, ...]
+    afterwards: str = ""
     needs: Literal["", "date", "reason"] = ""
     error: str = ""
 
@@ -232,7 +234,7 @@ class Step:
     policy: str
     reason: str
     note: str = ""
-    evidence: str = ""
+    difference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +305,9 @@ class Review:
     expected_version: int
     lease: Lease | None
     lease_url: str
+    reopen_url: str = ""
     note: str = ""
+    note_error: str = ""
     effective_from: str = ""
     reason: str = ""
     refusal: Refusal | None = None

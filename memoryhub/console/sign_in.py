@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.auth import views
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import translation
 
 from memoryhub.access.models import Principal
@@ -14,6 +15,13 @@ class SignIn(views.LoginView):
 
     template_name = "console/sign_in.html"
     redirect_authenticated_user = True
+
+    def get_success_url(self) -> str:
+        """Lead to the page that was asked for; who has no tenant but may administer goes there."""
+        user = self.request.user
+        if isinstance(user, Principal) and user.tenant_id is None and user.is_staff:
+            return reverse("admin:index")
+        return super().get_success_url()
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign in and carry the chosen language to the browser."""

@@ -5,9 +5,11 @@ from django.urls import path
 
 from memoryhub.console.api_docs import download_schema, show_api
 from memoryhub.console.dashboard import show_counts, show_dashboard
+from memoryhub.console.favicon import show_favicon
 from memoryhub.console.lease import hold_item
 from memoryhub.console.memories import show_memories
-from memoryhub.console.memory import show_memory
+from memoryhub.console.memory import reopen, show_memory
+from memoryhub.console.problems import show_problems
 from memoryhub.console.profile import show_profile
 from memoryhub.console.queue import show_queue
 from memoryhub.console.review import show_review
@@ -22,6 +24,9 @@ urlpatterns = [
     path("queues/<slug:kind>/<uuid:item_id>/lease/", hold_item, name="lease"),
     path("memories/", show_memories, name="memories"),
     path("memories/<uuid:memory_id>/", show_memory, name="memory"),
+    path("memories/<uuid:memory_id>/reopen/", reopen, name="reopen"),
+    path("docs/reference/problems", show_problems, name="problems"),
+    path("favicon.ico", show_favicon, name="favicon"),
     path("docs/api/", show_api, name="api"),
     path("docs/openapi.yaml", download_schema, name="api_schema"),
     path("profile/", show_profile, name="profile"),

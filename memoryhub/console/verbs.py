@@ -104,10 +104,10 @@ def _judge_person(facts: VerbFacts) -> tuple[Condition, ...]:
         missing = gettext("You hold review_memory here") if facts.is_conflict else gettext("You own this scope")
         return (_fail(missing),)
     if facts.is_conflict and facts.is_own_claim:
-        return (_fail(gettext("Not your own claim: somebody else decides this one")),)
+        return (_fail(gettext("You stated or proposed it: somebody else decides this one")),)
     if not facts.is_conflict and facts.is_own_proposal:
-        return (_fail(gettext("Not your own proposal: somebody else confirms this one")),)
-    return (_hold(gettext("Not your own claim")),)
+        return (_fail(gettext("You proposed it: somebody else confirms this one")),)
+    return (_hold(gettext("You did not propose it")),)
 
 
 def _judge_supersede(facts: VerbFacts) -> _Judged:

@@ -99,6 +99,15 @@ REASON: Final[dict[str, _StrPromise]] = {
     "rejected_other": _("Rejected for another reason"),
 }
 
+REASON_TO_REJECT: Final[dict[str, _StrPromise]] = {
+    "not_supported": _("The evidence does not support it"),
+    "outdated": _("It is out of date"),
+    "wrong_subject": _("It is about something else"),
+    "not_useful": _("Nothing will need it again"),
+    "private": _("It is private"),
+    "other": _("Another reason, with a note"),
+}
+
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CLOCKS: Final = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
 _MINUTE: Final = timedelta(minutes=1)

@@ -12,17 +12,18 @@ from django.urls import URLPattern
 from memoryhub.access.models import Principal
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.console.urls import urlpatterns
+from memoryhub.embedded.paths import PROJECT
 from memoryhub.lib import clock
 from memoryhub.memory.models import MemoryHead
 from memoryhub.review.models import ReviewItem
 from memoryhub.types.enums import RevocationTarget
 from memoryhub.usecases.revoke import revoke
 from tests.acts import state_fact
-from tests.cast import EARLY, Cast
+from tests.cast import EARLY, PASSWORD, Cast
 from tests.console.conftest import sign_in
 
-OPEN_TO_ALL = {"sign_in", "sign_out"}
-ONLY_POSTED = {"lease"}
+OPEN_TO_ALL = {"sign_in", "sign_out", "problems", "favicon"}
+ONLY_POSTED = {"lease", "reopen"}
 
 
 def list_pages(cast: Cast) -> list[str]:
@@ -87,9 +88,9 @@ def test_the_three_kinds_of_nothing_are_told_apart(cast: Cast) -> None:
 
 def test_text_from_the_database_is_data(cast: Cast) -> None:
     hostile = '<img src=x onerror="alert(1)">{{ 7|add:7 }}'
-    state_fact(cast, value=hostile, by=cast.bot.username)
+    state_fact(cast, value=hostile, by=cast.carol.username)
     state_fact(cast, value="b", at=EARLY + timedelta(days=1), by=cast.bob.username)
-    state_fact(cast, value=hostile, at=EARLY + timedelta(days=2), by=cast.bot.username)
+    state_fact(cast, value=hostile, at=EARLY + timedelta(days=2), by=cast.carol.username)
     rita = sign_in(cast.rita)
     for path in list_pages(cast):
         if path.startswith("/docs/"):
@@ -108,11 +109,71 @@ def test_the_filter_is_in_the_address_and_narrows_the_list(rita: Client) -> None
     assert "?reason=put_back_in_contest_window" in page
 
 
+@pytest.mark.parametrize(
+    ("query", "finds"),
+    [
+        ("cycle = 4.1", True),
+        ("django 4.1 latest", True),
+        ("4.1 DJANGO", True),
+        ("django 4.1 eol", False),
+        ("%", False),
+        ("release_latest", False),
+    ],
+)
+def test_a_list_is_filtered_by_every_word_as_it_stands(rita: Client, query: str, finds: bool) -> None:
+    for path in ("/memories/", "/queues/conflict/"):
+        page = rita.get(path, {"q": query}).text
+        assert ("Nothing matches this filter" not in page) is finds, (path, query)
+
+
+def test_memories_stand_in_the_order_of_their_numbers(cast: Cast) -> None:
+    for cycle in ("1.10", "10", "1.9", "1.3"):
+        state_fact(cast, value="x", cycle=cycle, by=cast.carol.username)
+    page = sign_in(cast.rita).get("/memories/").text
+    assert re.findall(r"<small>cycle = ([\d.]+)", page) == ["1.3", "1.9", "1.10", "10"]
+
+
+def test_a_queue_is_offered_to_those_who_may_decide_it(contested: Cast, rita: Client) -> None:
+    links = ("/queues/conflict/", "/queues/confirmation/")
+    shown = {
+        person.username: [link in page.get("/").text for link in links]
+        for person, page in ((p, sign_in(p)) for p in (contested.dana, contested.alice))
+    }
+    assert shown == {contested.dana.username: [False, False], contested.alice.username: [True, True]}
+    assert "You hold no right to decide" in sign_in(contested.dana).get("/").text
+    assert "You hold no right to decide" not in rita.get("/").text
+
+
+def test_who_has_no_tenant_is_led_to_the_administration(cast: Cast) -> None:
+    Principal.objects.filter(pk=cast.erin.pk).update(tenant=None, is_staff=True, is_superuser=True)
+    client = Client()
+    answer = client.post("/sign-in/", {"username": cast.erin.username, "password": PASSWORD, "next": "/"})
+    assert answer.headers["Location"] == "/admin/"
+    refused = client.get("/")
+    assert refused.status_code == 403
+    assert 'href="/admin/"' in refused.text
+    assert 'action="/sign-out/"' in refused.text
+    assert "<nav" not in refused.text
+
+
+def test_every_problem_has_a_place_that_anybody_may_read() -> None:
+    page = Client().get("/docs/reference/problems").text
+    codes = re.findall(r"^\| `(\w+)`", (PROJECT / "docs/reference/problems.md").read_text(), re.MULTILINE)
+    assert len(codes) > 20
+    assert re.findall(r'<tr id="(\w+)">', page) == codes
+    assert "<code>errors[]</code> says which" in page
+    assert "](" not in page
+
+
+def test_browsers_find_the_picture() -> None:
+    assert Client().get("/favicon.ico").headers["Location"].endswith(".svg")
+
+
 def test_a_number_of_the_dashboard_is_what_its_list_shows(rita: Client) -> None:
     dashboard = rita.get("/").content.decode()
     assert "1 thing waits for you" in dashboard
     assert '<span class="mh-num" id="count-conflict">1</span>' in dashboard
-    assert "1 matches, 1 shown" in rita.get("/queues/conflict/").content.decode()
+    assert "1 match, 1 shown" in rita.get("/queues/conflict/").content.decode()
     counts = rita.get("/counts/").content.decode()
     assert 'id="count-conflict" hx-swap-oob="true">1<' in counts
     assert "<a" not in counts
@@ -183,4 +244,6 @@ def test_an_address_that_is_none_is_a_page_of_ours(rita: Client) -> None:
     answer = rita.get("/no-such-page/")
     assert answer.status_code == 404
     assert "Nothing here" in answer.content.decode()
+    assert "<nav" in answer.text
+    assert "<nav" not in Client().get("/no-such-page/").text
     assert rita.get("/queues/other/").status_code == 404

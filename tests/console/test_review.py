@@ -81,9 +81,9 @@ def test_accepting_records_what_the_verb_says_and_opens_the_list_when_none_is_le
 
 def test_deciding_goes_on_to_the_next_item_of_the_same_filter(contested: Cast, rita: Client) -> None:
     for cycle in ("5.0", "5.1"):
-        state_fact(contested, value="1", cycle=cycle, by=contested.bot.username)
+        state_fact(contested, value="1", cycle=cycle, by=contested.carol.username)
         state_fact(contested, value="2", cycle=cycle, at=EARLY + timedelta(days=3), by=contested.bob.username)
-        state_fact(contested, value="1", cycle=cycle, at=EARLY + timedelta(days=5), by=contested.bot.username)
+        state_fact(contested, value="1", cycle=cycle, at=EARLY + timedelta(days=5), by=contested.carol.username)
     filtered = "?q=5."
     listed = re.findall(rf'href="({QUEUE}[0-9a-f-]+/\?q=5\.)"', rita.get(QUEUE + filtered).content.decode())
     first, second = dict.fromkeys(listed)
@@ -149,13 +149,70 @@ def test_a_verb_that_cannot_be_recorded_says_why_at_its_place(
     assert count_decisions(contested) == before
 
 
+def test_another_reason_says_nothing_without_a_note(contested: Cast, rita: Client) -> None:
+    form = {"verb": "REJECT", "reason": "other", "expected_version": read_version(rita.get(address(contested)).text)}
+    answer = rita.post(address(contested), {**form, "note": " "})
+    assert answer.status_code == 422
+    assert re.search(r'id="error-note">.*Write a note', answer.text)
+    assert '<option value="other" selected>' in answer.text
+    assert rita.post(address(contested), {**form, "note": "Seen elsewhere."}).status_code == 302
+
+
+def test_each_possible_verb_says_what_stands_afterwards(contested: Cast, rita: Client) -> None:
+    page = rita.get(address(contested)).text
+    told = re.findall(r'value="([A-Z_]+)"|>(Afterwards: [^<]*)<', page)
+    verbs = dict(zip([verb for verb, _ in told], [text for _, text in told[1:]], strict=False))
+    assert {verb: text for verb, text in verbs.items() if text} == {
+        "SUPERSEDE": "Afterwards: 4.1 stands, 1 claim accepted",
+        "CONFLICT": "Afterwards: 4.1.1 stands, 1 claim in conflict",
+        "REJECT": "Afterwards: 4.1.1 stands",
+    }
+
+
+def test_the_same_value_of_an_earlier_period_is_told_apart(contested: Cast, rita: Client) -> None:
+    assert rita.get(address(contested)).text.count("for an earlier period") == 1
+
+
+def test_the_timeline_and_the_dashboard_name_what_a_person_chose(contested: Cast, rita: Client) -> None:
+    item, page = find_item(contested), rita.get(address(contested)).text
+    rita.post(address(contested), {"verb": "REJECT", "reason": "not_supported", "expected_version": read_version(page)})
+    timeline = rita.get(f"/memories/{item.memory_id}/").text.partition('id="timeline-h"')[2]
+    newest = timeline.partition("</li>")[0]
+    assert "is-REJECT" in newest
+    assert "· Rita" in newest
+    assert "The evidence does not support it" in newest
+    by_people = rita.get("/").text.partition('id="chart-1"')[2].partition("</section>")[0]
+    counts = dict(re.findall(r'is-([A-Z_]+)">.*?<span class="mh-num">(\d+)', by_people))
+    assert (len(counts), counts["CONFLICT"], counts["REJECT"]) == (6, "0", "1")
+
+
+def test_a_kept_conflict_can_be_decided_again(contested: Cast, rita: Client) -> None:
+    item = find_item(contested)
+    memory, reopen = f"/memories/{item.memory_id}/", f"/memories/{item.memory_id}/reopen/"
+    assert "Open the conflict" in rita.get(memory).text
+    bob = sign_in(contested.bob)
+    assert "Open the conflict" not in bob.get(memory).text
+    version = read_version(rita.get(address(contested)).text)
+    rita.post(address(contested), {"verb": "CONFLICT", "expected_version": version})
+    for path in (memory, f"{QUEUE}{item.pk}/"):
+        assert f'action="{reopen}"' in rita.get(path).text
+    assert reopen not in bob.get(memory).text
+    assert (bob.post(reopen).status_code, sign_in(contested.charlie).post(reopen).status_code) == (403, 404)
+    answer = rita.post(reopen)
+    assert answer.headers["Location"] == address(contested) != f"{QUEUE}{item.pk}/"
+    page = rita.get(address(contested)).text
+    rita.post(address(contested), {"verb": "SUPERSEDE", "expected_version": read_version(page)})
+    assert "Decide again" not in rita.get(memory).text
+    assert "Nothing is in conflict here any more." in rita.post(reopen, follow=True).text
+
+
 def test_nobody_rules_on_their_own_claim(contested: Cast) -> None:
-    state_fact(contested, value="9", cycle="9", by=contested.bot.username)
-    state_fact(contested, value="10", cycle="9", at=EARLY + timedelta(days=1), by=contested.bot.username)
+    state_fact(contested, value="9", cycle="9", by=contested.carol.username)
+    state_fact(contested, value="10", cycle="9", at=EARLY + timedelta(days=1), by=contested.carol.username)
     state_fact(contested, value="9", cycle="9", at=EARLY + timedelta(days=2), by=contested.alice.username)
     alice = sign_in(contested.alice)
     page = alice.get(address(contested)).content.decode()
-    assert "Not your own claim: somebody else decides this one" in page
+    assert "You stated or proposed it: somebody else decides this one" in page
     answer = alice.post(address(contested), {"verb": "CONFLICT", "expected_version": read_version(page)})
     assert answer.status_code == 422
     assert find_item(contested).state == "open"

@@ -26,6 +26,8 @@ NO_PAGE = {
     "console:counts": "a fragment that stands in every page",
     "console:api_schema": "a file to take away",
     "console:lease": "takes a POST and answers with a fragment",
+    "console:reopen": "takes a POST and leads to the item",
+    "console:favicon": "leads to the picture",
     "console:sign_out": "takes a POST and leads to the sign-in",
     "console:sign_in": "opened by nobody, in a test of its own",
     "admin": "Django's own pages, in a test of their own",
@@ -154,6 +156,19 @@ def test_who_lacks_one_right_reads_why(open_as: OpenTab, cast: Cast, promise_rep
     promise_report(count=1, what="pages looked at")
 
 
+def test_a_decision_keeps_the_policy(open_as: OpenTab, cast: Cast, promise_report: PromiseReport) -> None:
+    first, second = stories.contest(cast), stories.contest(cast, cycle="5.0")
+    tab = open_as(cast.rita)
+    tab.page.goto(reverse("console:review", args=["conflict", first.item_id]))
+    # as when somebody pulls the field taller
+    tab.page.locator("#note").evaluate("field => { field.style.height = '200px'; }")
+    tab.page.locator("button[value=CONFLICT]").click()
+    tab.page.wait_for_url(f"**{second.item_id}/")
+    assert tab.find_barriers() == []
+    assert tab.complaints == []
+    promise_report(count=2, what="pages looked at")
+
+
 def test_django_s_own_pages_keep_the_policy(open_as: OpenTab, cast: Cast, promise_report: PromiseReport) -> None:
     Principal.objects.filter(pk=cast.rita.pk).update(is_staff=True, is_superuser=True)
     memory = stories.contest(cast).memory_id
@@ -200,5 +215,6 @@ def test_every_address_is_looked_at_or_says_why_not() -> None:
     for room, name in rooms_and_names:
         assert (room in NO_PAGE) or (name in NO_PAGE) or name in list_pages()
     assert set(list_pages()) == {
-        f"console:{name}" for name in ("dashboard", "queue", "review", "memories", "memory", "api", "profile")
+        f"console:{name}"
+        for name in ("dashboard", "queue", "review", "memories", "memory", "api", "problems", "profile")
     }

@@ -226,6 +226,35 @@ def test_a_key_in_a_field_is_a_letter(open_as: OpenTab, cast: Cast) -> None:
     assert read_item(cast, case).state == ReviewState.OPEN
 
 
+def test_a_claim_is_rejected_by_keys_alone(open_as: OpenTab, cast: Cast) -> None:
+    case = stories.contest(cast)
+    page = open_as(cast.rita).page
+    open_item(page, case)
+    page.keyboard.press("r")
+    page.keyboard.press("6")
+    expect(page.get_by_label("Reason code")).to_have_value("other")
+    page.keyboard.press("Enter")
+    expect(page.locator("#note")).to_be_focused()
+    expect(page.locator("#status")).to_contain_text("Write a note")
+    page.keyboard.press("Escape")
+    page.get_by_label("Reason code").focus()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Everything here is decided")).to_be_visible()
+    assert read_item(cast, case).outcome == Verb.REJECT
+
+
+def test_a_kept_conflict_is_decided_again(open_as: OpenTab, cast: Cast) -> None:
+    case = stories.contest(cast)
+    stories.decide(cast, case, verb=Verb.KEEP_CONFLICT)
+    page = open_as(cast.rita).page
+    page.goto(f"/memories/{case.memory_id}/")
+    page.get_by_role("button", name="Decide again").click()
+    expect(page.get_by_role("heading", name="Decide", exact=True)).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Everything here is decided")).to_be_visible()
+
+
 def test_no_key_acts_when_keys_are_off(open_as: OpenTab, cast: Cast, address: str) -> None:
     case = stories.contest(cast)
     page = open_as(cast.rita).page
