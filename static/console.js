@@ -144,6 +144,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   const heading = main().querySelector("[data-focus]") || main().querySelector("h1");
   window.scrollTo(0, 0);
   if (heading) heading.focus();
+  if (isTyping(heading)) heading.scrollIntoView({ block: "center" });
   const flash = main().querySelector("[data-announce]");
   announce(flash ? flash.innerText.trim() : heading ? heading.dataset.focus || heading.innerText.trim() : "");
 });

@@ -34,10 +34,10 @@ class Case:
 
 
 def contest(cast: Cast, *, cycle: str = "4.1", first: str = "4.1", then: str = "4.1.1") -> Case:
-    """Let Bob replace a value and the bot put it back within the contest window: the case waits in the queue."""
-    state_fact(cast, value=first, cycle=cycle, by=cast.bot.username)
+    """Let one maintainer replace a value and another put it back within the contest window: the case waits."""
+    state_fact(cast, value=first, cycle=cycle, by=cast.carol.username)
     state_fact(cast, value=then, cycle=cycle, at=EARLY + timedelta(days=33), by=cast.bob.username)
-    state_fact(cast, value=first, cycle=cycle, at=EARLY + timedelta(days=43), by=cast.bot.username)
+    state_fact(cast, value=first, cycle=cycle, at=EARLY + timedelta(days=43), by=cast.carol.username)
     with tenant_context(cast.tenant_id, read_only=True):
         item = ReviewItem.objects.filter(kind=ReviewKind.CONFLICT).latest("opened_at")
         return Case(item_id=str(item.pk), memory_id=str(item.memory_id))
