@@ -33,20 +33,18 @@ def preview_acceptance(*, case: Case, now: datetime) -> Decision:
 
 
 def tell_verbs(*, case: Case, acceptance: Decision, now: datetime) -> dict[str, str]:
-    """Say in one line for each verb that is possible here what stands afterwards."""
+    """Say in one line for each verb that may be possible here what stands afterwards."""
+    accepted = _tell_changes(case, acceptance.changes, now)
+    told = {"CONFLICT": accepted, str(acceptance.action): accepted}
     if case.item.kind != ReviewKind.CONFLICT:
-        rejected = Changes()
-        kept = {}
-    else:
-        source = source_of(case.candidate)
-        rejected = _preview_ruling(case, now, settles=frozenset({source}), winner=None).changes
-        members = frozenset(map(parse_source, case.state.conflict.members if case.state.conflict else ()))
-        keeping = _preview_ruling(case, now, settles=members | {source}, winner=None, keeps_conflict=True)
-        kept = {"CONFLICT": _tell_changes(case, keeping.changes, now)}
-    return {
-        str(acceptance.action): _tell_changes(case, acceptance.changes, now),
-        "REJECT": _tell_changes(case, rejected, now),
-        **kept,
+        return told | {"REJECT": _tell_changes(case, Changes(), now)}
+    source = source_of(case.candidate)
+    members = frozenset(map(parse_source, case.state.conflict.members if case.state.conflict else ()))
+    rejection = _preview_ruling(case, now, settles=frozenset({source}), winner=None)
+    keeping = _preview_ruling(case, now, settles=members | {source}, winner=None, keeps_conflict=True)
+    return told | {
+        "REJECT": _tell_changes(case, rejection.changes, now),
+        "CONFLICT": _tell_changes(case, keeping.changes, now),
     }
 
 
