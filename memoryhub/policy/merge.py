@@ -266,9 +266,10 @@ def _name_support(
         return MergeAction.NO_OP, "settled_by_ruling"
     changes_record = difference.conflict_changed or difference.write
     stands = claim.stance is not Stance.SUPPORTS or any(claim.source in part.supporters for part in new.parts)
-    if not stands and not changes_record:
-        # Another claim begins at the same instant and comes after it in order: nothing of this one holds.
-        return MergeAction.NO_OP, "settled_by_order"
+    if not stands:
+        # Another claim begins at the same instant and comes after it in order: nothing of this one holds, though
+        # what the other replaced may now be this one.
+        return MergeAction.ATTACH_EVIDENCE if changes_record else MergeAction.NO_OP, "settled_by_order"
     if changes_record or _is_independent(claim, claims, new):
         return MergeAction.ATTACH_EVIDENCE, _ATTACHES[claim.stance]
     return MergeAction.NO_OP, "lineage_already_counted"
