@@ -8,16 +8,16 @@ CREATE FUNCTION claim_jobs_v1(p_limit int, p_now timestamptz, p_lease interval)
 RETURNS TABLE (job uuid, tenant uuid) LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH due AS (
         SELECT id, tenant_id, next_attempt_at FROM processing_jobs
-        WHERE (state IN ('queued', 'retrying') AND next_attempt_at <= p_now)
-           OR (state = 'running' AND lease_expires_at < p_now)
+        WHERE state IN ('queued', 'retrying', 'running') AND next_attempt_at <= p_now
+          AND (state <> 'running' OR lease_expires_at < p_now)
         ORDER BY next_attempt_at, id LIMIT p_limit * 20
     ), turns AS (
         SELECT id, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn FROM due
     ), chosen AS (
         SELECT waiting.id, turns.turn, waiting.state = 'running' AND waiting.attempts >= 8 AS is_given_up
         FROM processing_jobs waiting JOIN turns ON turns.id = waiting.id
-        WHERE (waiting.state IN ('queued', 'retrying') AND waiting.next_attempt_at <= p_now)
-           OR (waiting.state = 'running' AND waiting.lease_expires_at < p_now)
+        WHERE waiting.state IN ('queued', 'retrying', 'running') AND waiting.next_attempt_at <= p_now
+          AND (waiting.state <> 'running' OR waiting.lease_expires_at < p_now)
         ORDER BY turns.turn, waiting.next_attempt_at, waiting.id LIMIT p_limit FOR UPDATE OF waiting SKIP LOCKED
     ), claimed AS (
         UPDATE processing_jobs job SET
