@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_candidate, load_state, source_of
 from memoryhub.memory.operations import commit_decision, name_status
 from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, weigh_claim
-from memoryhub.policy.screening import is_instruction_like
+from memoryhub.policy.screening import is_instruction_like, words_to_screen
 from memoryhub.types.claims import Author, Claim
 from memoryhub.types.decision import CandidateFacts, Decision
 from memoryhub.types.enums import (
@@ -222,7 +221,7 @@ def describe_facts(
         evidence_available=candidate.has_evidence,
         # What a proposer says on its own behalf is screened; so is whatever is not first party.
         instruction_like=(trust is not Trust.FIRST_PARTY or candidate.author_id == candidate.proposer_id)
-        and is_instruction_like(text=f"{candidate.content}\n{canonical_json(candidate.value)}"),
+        and is_instruction_like(text=words_to_screen(candidate.content, candidate.value, candidate.conditions)),
         scope_authorised=may,
         barred=is_barred,
         confirmed=confirmed,

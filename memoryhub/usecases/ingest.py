@@ -16,7 +16,7 @@ from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.policy.screening import redact_forbidden
+from memoryhub.policy.screening import redact_forbidden, redact_text
 from memoryhub.policy.trigger import EventFacts, list_extractors
 from memoryhub.types.enums import Trust
 
@@ -192,7 +192,7 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
         "id": str(new_id()),
         "tenant": caller.tenant_id,
         "event_key_digest": caller.digest(f"event {event.event_id}"),
-        "event_key": event.event_id,
+        "event_key": redact_text(event.event_id)[0],
         "scope": scope.id,
         "actor": actor.id,
         "sender": caller.principal_id,
@@ -203,7 +203,7 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
         "occurred_at": event.occurred_at.isoformat(),
         "source_seq": event.source_seq,
         "ingested_at": now.isoformat(),
-        "content_ref": event.content_ref,
+        "content_ref": redact_text(event.content_ref)[0],
         "content_digest": digest_event(caller=caller, event=event, actor_id=actor.id, payload=payload, salt=salt),
         "redactions": [redaction.as_json() for redaction in redactions],
         "retention_class": scope.retention_class,
