@@ -23,14 +23,6 @@ class SourceRevoked(Exception):
         self.barrier = barrier
 
 
-class EpochMoved(Exception):
-    """Say that the scope's deletion epoch rose since the work was begun."""
-
-
-class NotAuthorised(Exception):
-    """Say that the right this work needs was taken away meanwhile."""
-
-
 class MemoryNotFound(Exception):
     """Say that there is no such memory, or none the caller may know of."""
 
