@@ -70,9 +70,12 @@ class Promises:
             for line in self.lines():
                 terminalreporter.line(line)
 
-    def pytest_unconfigure(self) -> None:
-        """Print the lines last of all when promises were asked for."""
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Print the lines last of all when promises were asked for, also into a file."""
         if self.wanted:
+            reporter = config.pluginmanager.get_plugin("terminalreporter")
+            if isinstance(reporter, pytest.TerminalReporter):
+                reporter.flush()
             os.write(1, ("\n".join(self.lines()) + "\n").encode())
 
     def lines(self) -> list[str]:
