@@ -49,11 +49,15 @@ def claim_jobs(*, limit: int, now: datetime) -> list[Claimed]:
 
 
 def load_job(*, tenant_id: str, job_id: str) -> Job | None:
-    """Return a claimed job, or None if it is not running."""
+    """Return a claimed job and hold it to the end of the transaction, or None if it is not running.
+
+    A second worker that took it over after the lease waits here, and then finds it ended.
+    """
     rows = fetch_all(
         sql="""
             SELECT id::text, kind, target_id::text, extractor_version, deletion_epoch, attempts FROM processing_jobs
             WHERE tenant_id = %s AND id = %s AND state = 'running'
+            FOR UPDATE
         """,
         params=[tenant_id, job_id],
     )

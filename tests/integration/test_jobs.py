@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from memoryhub.access import operations
 from memoryhub.access.models import Tenant
@@ -15,7 +17,7 @@ from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.models import Predicate
-from memoryhub.outbox.operations import LEASE, MAX_ATTEMPTS, Claimed, claim_jobs
+from memoryhub.outbox.operations import LEASE, MAX_ATTEMPTS, Claimed, claim_jobs, finish_job, load_job
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType
 from memoryhub.usecases import extract
 from memoryhub.usecases.ingest import EventInput, ingest_events
@@ -194,3 +196,28 @@ def test_refusals_are_noted_in_codes(
     work(cast)
     assert list_jobs(cast) == [("succeeded", 1, note)]
     assert [key for key, _ in read_candidates(cast)] == keys
+
+
+def test_a_job_that_two_workers_hold_is_done_once() -> None:
+    """A lease that ran out gives the job to a second worker; it waits for the first, and finds the work done."""
+    cast = make_cast()
+    say(cast, LANGUAGE)
+    [claimed] = claim_of(cast, now=clock.now())
+    ended: list[str] = []
+
+    def work() -> None:
+        try:
+            ended.append(run_job(claimed=claimed, now=clock.now()))
+        finally:
+            connection.close()
+
+    second = threading.Thread(target=work)
+    with tenant_context(cast.tenant_id):
+        assert load_job(tenant_id=cast.tenant_id, job_id=claimed.id) is not None
+        second.start()
+        second.join(timeout=0.5)
+        assert second.is_alive(), "the second worker did not wait"
+        finish_job(tenant_id=cast.tenant_id, job_id=claimed.id, now=clock.now())
+    second.join(timeout=10)
+    assert ended == ["gone"]
+    assert list_jobs(cast) == [("succeeded", 1, "")]
