@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memoryhub.types.enums import CandidateStatus
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -61,6 +63,11 @@ class CandidateRecord:
     rule_digest: str = ""
     status: str = "pending"
     memory_id: str | None = None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing was decided yet; a claim in an open conflict is pending as well, but has its memory."""
+        return self.status == CandidateStatus.PENDING and self.memory_id is None
 
     @property
     def sources(self) -> list[str]:

@@ -69,7 +69,7 @@ def consolidate_candidate(
     """
     with naming_errors(), tenant_context(tenant_id):
         candidate = load_candidate(tenant_id=tenant_id, candidate_id=candidate_id)
-        if candidate is None or candidate.status != "pending" or candidate.memory_id is not None:
+        if candidate is None or not candidate.is_undecided:
             return Consolidated("was_decided", candidate_id=candidate_id)
         return settle_candidate(
             tenant_id=tenant_id, candidate=candidate, now=now, policy=policy or MergePolicy(), requeues=True

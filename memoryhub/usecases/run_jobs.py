@@ -63,7 +63,7 @@ def _do(*, tenant_id: str, job: Job, now: datetime) -> tuple[str, str]:
         )
         return "succeeded", extracted.note
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=job.target_id)
-    if candidate is None or candidate.status != "pending" or candidate.memory_id is not None:
+    if candidate is None or not candidate.is_undecided:
         return "succeeded", "was_decided"
     if candidate.deletion_epoch != job.deletion_epoch:
         return "cancelled", "epoch_moved"
