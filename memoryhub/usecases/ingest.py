@@ -139,7 +139,7 @@ def receive_events(*, caller: Caller, events: Sequence[EventInput], now: datetim
     desk = Desk(caller)
     results: list[IngestResult | None] = [None] * len(events)
     records: dict[str, tuple[int, dict[str, Any]]] = {}
-    repeats: list[tuple[int, str]] = []
+    repeats: list[tuple[int, dict[str, Any]]] = []
     for index, event in enumerate(events):
         try:
             record = describe_event(desk=desk, event=event, now=now)
@@ -157,19 +157,16 @@ def receive_events(*, caller: Caller, events: Sequence[EventInput], now: datetim
             continue
         digest = record["event_key_digest"]
         if digest in records:
-            repeats.append((index, digest))
+            repeats.append((index, record))
         else:
             records[digest] = (index, record)
     answers = _append(caller=caller, records=[record for _, record in records.values()], now=now)
     for digest, (index, record) in records.items():
         results[index] = _tell(caller=caller, event=events[index], record=record, answer=answers[digest])
-    for index, digest in repeats:
-        first = records[digest][1]
-        answer = answers[digest]
-        answer = ("known" if answer[0] == "new" else answer[0], *answer[1:])
-        results[index] = _tell(
-            caller=caller, event=events[index], record={**first, **_say_again(desk, events[index], now)}, answer=answer
-        )
+    for index, record in repeats:
+        outcome, record_id, content_digest, salt = answers[record["event_key_digest"]]
+        answer = ("known" if outcome == "new" else outcome, record_id, content_digest, salt)
+        results[index] = _tell(caller=caller, event=events[index], record=record, answer=answer)
     return [result for result in results if result is not None]
 
 
@@ -211,12 +208,6 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
         "salt": salt.hex(),
         "extractors": list(list_extractors(event=facts, active=active_extractors(source_type=event.source_type))),
     }
-
-
-def _say_again(desk: Desk, event: EventInput, now: datetime) -> dict[str, Any]:
-    """Return what a second event under the same id says, for comparison with the first."""
-    record = describe_event(desk=desk, event=event, now=now)
-    return {"payload": record["payload"], "actor": record["actor"]}
 
 
 def digest_event(*, caller: Caller, event: EventInput, actor_id: str, payload: Any, salt: bytes) -> str:
