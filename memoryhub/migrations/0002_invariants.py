@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import migrations
 
 from memoryhub.lib.db import read_sql, tenant_foreign_key_sql, tenant_table_sql, transition_trigger_sql
+from memoryhub.migrations._sql import LATE_BODIES
 from memoryhub.types import enums
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def _list_statements(apps: Any) -> Iterator[str]:
         yield from tenant_foreign_key_sql(model=model)
     for table, column, transitions in TRANSITIONS:
         yield transition_trigger_sql(table=table, column=column, transitions=transitions)
+    yield LATE_BODIES
     for package, name in SQL_FILES:
         yield read_sql(package=package, name=name)
 

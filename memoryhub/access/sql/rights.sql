@@ -1,6 +1,6 @@
 -- May a principal of this kind hold this right at all? What rules over others' claims is for people: an agent or a
 -- service has none of it, whatever group it was put into. The list is RIGHTS_OF_PEOPLE of access/operations.py.
-CREATE FUNCTION may_hold_right_v1(p_principal uuid, p_right text) RETURNS boolean
+CREATE OR REPLACE FUNCTION may_hold_right_v1(p_principal uuid, p_right text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT p_right NOT IN ('review_memory', 'promote_memory', 'approve_erasure', 'administer_scope')
         OR EXISTS (SELECT FROM principals WHERE id = p_principal AND kind = 'human')
@@ -8,7 +8,7 @@ $$;
 
 -- May this principal use this right on this scope, by itself or through a group?
 -- Rights are read again at every commit, so a right that was taken away stops at once.
-CREATE FUNCTION has_scope_right_v1(p_principal uuid, p_scope uuid, p_right text) RETURNS boolean
+CREATE OR REPLACE FUNCTION has_scope_right_v1(p_principal uuid, p_scope uuid, p_right text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT may_hold_right_v1(p_principal, p_right) AND (EXISTS (
         SELECT FROM scope_user_permissions held
@@ -24,7 +24,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Which rights does this principal hold on this scope? Names, in order.
-CREATE FUNCTION list_scope_rights_v1(p_principal uuid, p_scope uuid) RETURNS text[]
+CREATE OR REPLACE FUNCTION list_scope_rights_v1(p_principal uuid, p_scope uuid) RETURNS text[]
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(DISTINCT codename ORDER BY codename), '{}') FROM (
         SELECT known.codename::text FROM scope_user_permissions held
@@ -40,7 +40,7 @@ $$;
 
 -- Who is this token? One narrow look-up before any tenant is known; no cache, so a revoked token stops at once.
 -- Tokens, principals and tenants have no row-level security (see docs/reference/configuration.md).
-CREATE FUNCTION authenticate_token_v1(p_digest text, p_now timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION authenticate_token_v1(p_digest text, p_now timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT jsonb_build_object(
         'token', token.id, 'principal', actor.id, 'tenant', tenant.id, 'tenant_slug', tenant.slug,

@@ -1,6 +1,6 @@
 -- Which barrier stands in front of this material? NULL when none does.
 -- `erase_up_to_epoch` covers what was begun before it; `suppress` and `restrict` cover what comes later too.
-CREATE FUNCTION find_barrier_v1(
+CREATE OR REPLACE FUNCTION find_barrier_v1(
     p_tenant uuid, p_scope uuid, p_subject uuid, p_memory uuid, p_fact_key text, p_sources uuid[], p_epoch bigint
 ) RETURNS uuid LANGUAGE sql STABLE AS $$
     SELECT barrier.id FROM revocations barrier

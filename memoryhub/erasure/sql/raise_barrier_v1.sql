@@ -1,6 +1,6 @@
 -- Revoke: under the scope's exclusive guard, the epoch first, then the barrier, then hide what it covers.
 -- Deleting first and raising after would let a writer in between bring the memory back.
-CREATE FUNCTION raise_barrier_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION raise_barrier_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
     v_scope uuid := (p->>'scope')::uuid;

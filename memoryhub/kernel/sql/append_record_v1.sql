@@ -1,7 +1,7 @@
 -- Append records: envelope and body, each once. The caller holds the scope's guard.
 -- Takes a list of events of one scope (or one event), in the order of their key digests so that overlapping
 -- batches cannot wait for each other in a circle. Returns the ids that were new.
-CREATE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sql AS $$
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, tenant uuid, event_key_digest text, scope uuid,
             actor uuid, sender uuid, session_key text, task_key text, source_type text, trust text,
@@ -35,7 +35,7 @@ CREATE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sql AS $$
 $$;
 
 -- Append one record or fail: for an explicit write, whose caller has looked for a replay before.
-CREATE FUNCTION append_record_v1(p jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION append_record_v1(p jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF cardinality(append_records_v1(jsonb_build_array(p))) = 0 THEN
         RAISE EXCEPTION 'the event was received meanwhile'
@@ -44,7 +44,7 @@ BEGIN
 END $$;
 
 -- Write evidence, its quote and its roots; a key that is known keeps what it stands for.
-CREATE FUNCTION write_evidence_v1(p_tenant uuid, p jsonb, p_recorded timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION write_evidence_v1(p_tenant uuid, p jsonb, p_recorded timestamptz) RETURNS void
 LANGUAGE sql AS $$
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, evidence_key text, kind text, source_kind text,

@@ -1,6 +1,6 @@
 -- What never changes, whoever asks. Every trigger raises restrict_violation under its own name.
 
-CREATE FUNCTION refuse_change_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% refuses %', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME, TABLE = TG_TABLE_NAME;
@@ -11,7 +11,7 @@ CREATE TRIGGER source_events_never_change BEFORE UPDATE OR DELETE ON source_even
     FOR EACH ROW EXECUTE FUNCTION refuse_change_v1();
 
 -- A body may change once, to erased.
-CREATE FUNCTION refuse_all_but_erasure_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_all_but_erasure_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL
        AND to_jsonb(NEW) - ARRAY['payload', 'event_key', 'quote', 'salt', 'erased_at', 'erased_by']
@@ -27,7 +27,7 @@ CREATE TRIGGER evidence_bodies_change_only_to_erased BEFORE UPDATE OR DELETE ON 
     FOR EACH ROW EXECUTE FUNCTION refuse_all_but_erasure_v1();
 
 -- Evidence keeps its identity; only whether its quote can be read may change.
-CREATE FUNCTION refuse_all_but_availability_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_all_but_availability_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND to_jsonb(NEW) - 'availability' = to_jsonb(OLD) - 'availability' THEN
         RETURN NEW;
@@ -43,7 +43,7 @@ CREATE TRIGGER evidence_roots_never_change BEFORE UPDATE OR DELETE ON evidence_r
     FOR EACH ROW EXECUTE FUNCTION refuse_change_v1();
 
 -- A guess never becomes its own support: edges lead to what was there before, in no circle.
-CREATE FUNCTION refuse_cycle_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_cycle_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     -- Two edges drawn at once could close a circle that neither sees: one at a time in a tenant.
     PERFORM pg_advisory_xact_lock(hashtextextended('evidence_edges ' || NEW.tenant_id::text, 0));

@@ -1,6 +1,6 @@
 -- Append one candidate with the evidence it rests on. Returns false when the same extraction was there already.
 -- An explicit write is decided before it is appended: it lands with its status, else it waits as `pending`.
-CREATE FUNCTION append_candidate_v1(
+CREATE OR REPLACE FUNCTION append_candidate_v1(
     p jsonb, p_memory uuid DEFAULT NULL, p_status text DEFAULT 'pending', p_reason text DEFAULT '',
     p_decided timestamptz DEFAULT NULL
 ) RETURNS boolean LANGUAGE plpgsql AS $$

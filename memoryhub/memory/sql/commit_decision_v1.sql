@@ -10,7 +10,7 @@
 --   not_authorised   the right was taken away meanwhile
 --   stale_head       another version was committed meanwhile ("version")
 --   item_closed      the review item was decided meanwhile ("decided_by", "decided_at", "outcome_of")
-CREATE FUNCTION commit_decision_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION commit_decision_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
     v_scope uuid := (p->>'scope')::uuid;

@@ -4,7 +4,7 @@
 --   new        it was received now
 --   known      it was received before: `content_digest` and `salt` tell whether it says the same
 --   barred     a barrier stands in front of it; a new one left an envelope without a body, and a REJECT
-CREATE FUNCTION ingest_events_v1(p jsonb)
+CREATE OR REPLACE FUNCTION ingest_events_v1(p jsonb)
 RETURNS TABLE (event_key_digest text, id uuid, outcome text, content_digest text, salt text)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -8,7 +8,7 @@ ALTER TABLE memory_versions ADD CONSTRAINT memory_versions_no_overlap EXCLUDE US
 );
 
 -- A version is immutable but for closing its recorded period once, naming its successor, its state, and erasure.
-CREATE FUNCTION refuse_rewriting_a_version_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_rewriting_a_version_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     movable text[] := ARRAY['recorded_to', 'superseded_by', 'state'];
     erasable text[] := ARRAY['content', 'value', 'source_event_ids', 'evidence_refs', 'content_hash'];
@@ -30,7 +30,7 @@ CREATE TRIGGER memory_versions_are_never_rewritten BEFORE UPDATE OR DELETE ON me
     FOR EACH ROW EXECUTE FUNCTION refuse_rewriting_a_version_v1();
 
 -- Supersession is reciprocal: whoever is named as successor names its predecessor.
-CREATE FUNCTION check_reciprocal_supersession_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_reciprocal_supersession_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.superseded_by IS NOT NULL AND NOT EXISTS (
         SELECT FROM memory_versions successor
@@ -47,7 +47,7 @@ CREATE CONSTRAINT TRIGGER memory_versions_supersede_each_other AFTER INSERT OR U
     FOR EACH ROW WHEN (NEW.superseded_by IS NOT NULL) EXECUTE FUNCTION check_reciprocal_supersession_v1();
 
 -- A part belongs to the newest version of its head when it is written.
-CREATE FUNCTION check_version_of_head_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_version_of_head_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (
         SELECT FROM memory_heads head
@@ -63,7 +63,7 @@ CREATE TRIGGER memory_versions_follow_their_head BEFORE INSERT ON memory_version
     FOR EACH ROW EXECUTE FUNCTION check_version_of_head_v1();
 
 -- The compare-and-set point moves one step at a time and never changes what memory it is.
-CREATE FUNCTION check_head_moves_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_head_moves_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND NEW.version BETWEEN OLD.version AND OLD.version + 1
        AND NEW.last_recorded_at >= OLD.last_recorded_at
@@ -81,7 +81,7 @@ CREATE TRIGGER memory_heads_version_rises_by_one BEFORE UPDATE OR DELETE ON memo
 
 -- Evidence is a set: a claim stays; it is superseded at most once, by a ruling, and withdrawn at most once, by a
 -- revocation of its source.
-CREATE FUNCTION refuse_all_but_supersession_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_all_but_supersession_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE'
        AND (OLD.superseded_at IS NULL OR (NEW.superseded_at, NEW.superseded_by)
@@ -105,7 +105,7 @@ CREATE TRIGGER candidate_evidence_never_changes BEFORE UPDATE OR DELETE ON candi
     FOR EACH ROW EXECUTE FUNCTION refuse_change_v1();
 
 -- A candidate keeps what it proposed; what became of it may change along the table in types/enums.py.
-CREATE FUNCTION refuse_rewriting_a_candidate_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_rewriting_a_candidate_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     movable text[] := ARRAY['status', 'reason', 'memory_id', 'decided_at', 'deletion_epoch'];
 BEGIN
@@ -124,7 +124,7 @@ CREATE TRIGGER memory_candidates_keep_what_they_proposed BEFORE UPDATE OR DELETE
     FOR EACH ROW EXECUTE FUNCTION refuse_rewriting_a_candidate_v1();
 
 -- The epoch is the barrier's clock; it never runs backwards.
-CREATE FUNCTION refuse_lower_epoch_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_lower_epoch_v1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.deletion_epoch < OLD.deletion_epoch THEN
         RAISE EXCEPTION 'a deletion epoch never falls'

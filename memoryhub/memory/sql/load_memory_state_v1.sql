@@ -2,7 +2,7 @@
 -- epoch, the head, the claims and rulings that can still matter, and the barrier if one stands.
 -- A newest claim is decided from the tail: the newest part and what supports or opposes it. An older claim, or
 -- an open conflict, gets the whole set.
-CREATE FUNCTION load_memory_state_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION load_memory_state_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
     v_scope uuid := (p->>'scope')::uuid;

@@ -1,7 +1,7 @@
 -- Everything an explicit write begins from, in one round trip: the scope with the caller's rights, what became of
 -- an earlier write of the same event, whom the event is by, the declared schema of the value, the subject if it is
 -- known, and then the state of the memory.
-CREATE FUNCTION load_write_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION load_write_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
     v_scope scopes%ROWTYPE;

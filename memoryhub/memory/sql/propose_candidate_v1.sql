@@ -2,7 +2,7 @@
 -- that of its event: what was received before a revocation stays older than it, whenever it is proposed.
 -- Proposed again it answers the first one, and whether that says the same: {"candidate", "status", "new", "same"}. A candidate whose own proposer replaces
 -- it before it was decided is not touched here; each extraction of an event is one row.
-CREATE FUNCTION propose_candidate_v1(p jsonb, p_evidence jsonb, p_now timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION propose_candidate_v1(p jsonb, p_evidence jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;

@@ -1,6 +1,6 @@
 -- Put a candidate's work in the queue again under the epoch that stands now. The old job ends as cancelled with
 -- its reason; the unique key of a job contains the epoch, so this is a new job and happens once.
-CREATE FUNCTION requeue_candidate_v1(p_tenant uuid, p_candidate uuid, p_epoch bigint, p_now timestamptz)
+CREATE OR REPLACE FUNCTION requeue_candidate_v1(p_tenant uuid, p_candidate uuid, p_epoch bigint, p_now timestamptz)
 RETURNS void LANGUAGE sql AS $$
     UPDATE memory_candidates SET deletion_epoch = p_epoch
     WHERE tenant_id = p_tenant AND id = p_candidate AND deletion_epoch < p_epoch;

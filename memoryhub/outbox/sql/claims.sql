@@ -4,7 +4,7 @@
 -- Jobs that are due, or whose lease ran out; tenants take turns, the first come of each first, among the first
 -- 20 times as many as are asked for. A job that took its worker with it eight times (MAX_ATTEMPTS of
 -- outbox/operations.py) is not tried again: it is dead and waits for a person.
-CREATE FUNCTION claim_jobs_v1(p_limit int, p_now timestamptz, p_lease interval)
+CREATE OR REPLACE FUNCTION claim_jobs_v1(p_limit int, p_now timestamptz, p_lease interval)
 RETURNS TABLE (job uuid, tenant uuid) LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH due AS (
         SELECT id, tenant_id, next_attempt_at FROM processing_jobs
@@ -34,7 +34,7 @@ RETURNS TABLE (job uuid, tenant uuid) LANGUAGE sql SECURITY DEFINER SET search_p
 $$;
 
 -- Outbox rows that are due; the next attempt is put off by the lease, so a claim that dies is seen again.
-CREATE FUNCTION claim_outbox_v1(p_limit int, p_now timestamptz, p_lease interval)
+CREATE OR REPLACE FUNCTION claim_outbox_v1(p_limit int, p_now timestamptz, p_lease interval)
 RETURNS TABLE (row_id uuid, tenant uuid) LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     UPDATE outbox SET attempts = attempts + 1, next_attempt_at = p_now + p_lease
     WHERE id IN (

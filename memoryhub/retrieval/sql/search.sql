@@ -5,7 +5,7 @@
 -- `p_terms` are single terms, quoted as a tsquery quotes them. Relevance is the share, in 0..1, of what was asked
 -- for that the memory has: each term weighs ln(1 + found / found with it), so a rare term outweighs common ones.
 -- At most 1,000 memories are weighed, the best by PostgreSQL's own rank, which also breaks ties.
-CREATE FUNCTION search_memories_v1(
+CREATE OR REPLACE FUNCTION search_memories_v1(
     p_tenant uuid, p_scopes uuid[], p_terms text[], p_valid_at timestamptz, p_recorded_at timestamptz, p_limit int
 ) RETURNS TABLE (memory uuid, version_row uuid, relevance float8) LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
