@@ -42,6 +42,30 @@ ATTACKS = [
         "INSERT INTO evidence_edges (id, tenant_id, child_id, parent_id)"
         " SELECT uuidv7(), tenant_id, parent_id, child_id FROM evidence_edges WHERE id = %(edge)s",
     ),
+    Attack(
+        "evidence_edges_precede_roots",
+        "evidence_edges",
+        "INSERT INTO evidence_edges (id, tenant_id, child_id, parent_id)"
+        " SELECT uuidv7(), tenant_id, id, %(lone_evidence)s FROM evidence WHERE id = %(evidence)s",
+    ),
+    Attack(
+        "evidence_edges_carry_their_roots",
+        "evidence_edges",
+        "INSERT INTO evidence_edges (id, tenant_id, child_id, parent_id)"
+        " SELECT uuidv7(), tenant_id, %(lone_evidence)s, id FROM evidence WHERE id = %(evidence)s",
+    ),
+    Attack(
+        "evidence_roots_follow_the_edges",
+        "evidence_roots",
+        "INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)"
+        " SELECT uuidv7(), tenant_id, id, uuidv7() FROM evidence WHERE id = %(derived)s",
+    ),
+    Attack(
+        "evidence_roots_follow_the_edges",
+        "evidence_roots",
+        "INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)"
+        " SELECT uuidv7(), tenant_id, parent_id, uuidv7() FROM evidence_edges WHERE id = %(edge)s",
+    ),
     Attack("evidence_edges_are_drawn_once", "evidence_edges", insert_copy("evidence_edges", "edge")),
     Attack("evidence_key_is_never_reassigned", "evidence", insert_copy("evidence", "evidence")),
     Attack(

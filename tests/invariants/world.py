@@ -9,7 +9,7 @@ from datetime import timedelta
 from memoryhub.access.models import IdempotencyKey, SubjectAlias
 from memoryhub.access.operations import create_scope
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.kernel.models import Evidence, EvidenceEdge
+from memoryhub.kernel.models import Evidence, EvidenceEdge, EvidenceRoot
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
@@ -105,10 +105,14 @@ def _add_rows(cast: Cast) -> None:
     """Add what no use case writes yet."""
     tenant, now = cast.tenant, clock.now()
     create_scope(tenant=tenant, kind="project", key="empty", name="Empty", owner=cast.alice, now=now)
-    for table, changes in _LONE.items():
+    for table, changes in _LONE:
         copy_row(table=table, changes=changes)
-    first, second = Evidence.objects.filter(kind="event_span").order_by("id")[:2]
-    EvidenceEdge.objects.create(tenant=tenant, child=second, parent=first)
+    first = Evidence.objects.filter(kind="event_span", evidence_key__startswith="ev_").order_by("id").first()
+    above, below, derived = (Evidence.objects.get(evidence_key=key) for key in ("above", "below", "derived"))
+    EvidenceEdge.objects.create(tenant=tenant, child=below, parent=above)
+    EvidenceEdge.objects.create(tenant=tenant, child=derived, parent=first)
+    for held in EvidenceRoot.objects.filter(evidence=first):
+        EvidenceRoot.objects.create(tenant=tenant, evidence=derived, root=held.root)
     IdempotencyKey.objects.create(
         tenant=tenant, principal=cast.agent, key_digest="k", request_digest="r", created_at=now
     )
@@ -126,12 +130,15 @@ def copy_row(*, table: str, changes: dict[str, str]) -> None:
     )
 
 
-_LONE = {
-    "source_events": {"event_key_digest": "lone"},
-    "evidence": {"evidence_key": "lone"},
-    "memory_heads": {"fact_key": "lone"},
-    "memory_candidates": {"fact_key": "lone", "status": "pending"},
-}
+_LONE = (
+    ("source_events", {"event_key_digest": "lone"}),
+    ("evidence", {"evidence_key": "lone"}),
+    ("evidence", {"evidence_key": "above"}),
+    ("evidence", {"evidence_key": "below"}),
+    ("evidence", {"evidence_key": "derived"}),
+    ("memory_heads", {"fact_key": "lone"}),
+    ("memory_candidates", {"fact_key": "lone", "status": "pending"}),
+)
 _IDS = {
     "lone_scope": "SELECT id FROM scopes WHERE key = 'empty'",
     "lone_event": "SELECT id FROM source_events WHERE event_key_digest = 'lone'",
@@ -142,8 +149,11 @@ _IDS = {
     "scope": "SELECT id FROM scopes WHERE key = 'platform'",
     "event": "SELECT id FROM source_events ORDER BY id LIMIT 1",
     "evidence": "SELECT id FROM evidence WHERE kind = 'event_span' ORDER BY id LIMIT 1",
-    "edge": "SELECT id FROM evidence_edges",
-    "root": "SELECT id FROM evidence_roots ORDER BY id LIMIT 1",
+    "derived": "SELECT id FROM evidence WHERE evidence_key = 'derived'",
+    "edge": "SELECT edge.id FROM evidence_edges edge JOIN evidence child ON child.id = edge.child_id"
+    " WHERE child.evidence_key = 'below'",
+    "root": "SELECT root.id FROM evidence_roots root JOIN evidence held ON held.id = root.evidence_id"
+    " WHERE held.evidence_key = 'derived'",
     "link": "SELECT id FROM candidate_evidence ORDER BY id LIMIT 1",
     "held": "SELECT id FROM memory_versions WHERE recorded_to IS NULL AND state = 'active' AND version = 2"
     " ORDER BY valid_from DESC, id LIMIT 1",

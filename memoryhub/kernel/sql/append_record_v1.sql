@@ -43,13 +43,19 @@ BEGIN
     END IF;
 END $$;
 
--- Write evidence, its quote and its roots; a key that is known keeps what it stands for.
+-- Write evidence, its quote, and what it goes back to. An item either names its roots, or in "derived_from" the ids
+-- of the evidence it was derived from, which was there before or stands earlier in the list: then the edges are drawn,
+-- and its roots are all of theirs. Such an item may name the same roots, and no others.
 CREATE OR REPLACE FUNCTION write_evidence_v1(p_tenant uuid, p jsonb, p_recorded timestamptz) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+    item record;
+    v_roots uuid[];
+BEGIN
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, evidence_key text, kind text, source_kind text,
             source_id uuid, scope uuid, event uuid, span_start int, span_end int, "position" text, digest text,
-            observed_at timestamptz, quote text, salt text, roots uuid[])
+            observed_at timestamptz, quote text, salt text, roots uuid[], derived_from uuid[])
     ), written AS (
         INSERT INTO evidence (id, tenant_id, evidence_key, kind, source_kind, source_id, scope_id, event_id,
             span_start, span_end, "position", digest, observed_at, recorded_at, availability)
@@ -63,4 +69,25 @@ LANGUAGE sql AS $$
     )
     INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)
     SELECT uuidv7(), p_tenant, e.id, root FROM given e JOIN written USING (id), unnest(e.roots) AS root
-$$;
+    WHERE coalesce(cardinality(e.derived_from), 0) = 0;
+
+    FOR item IN
+        SELECT e.id, e.roots, e.derived_from
+        FROM jsonb_array_elements(p) WITH ORDINALITY AS one (said, place),
+            jsonb_to_record(one.said) AS e (id uuid, roots uuid[], derived_from uuid[])
+        WHERE cardinality(e.derived_from) > 0 ORDER BY one.place
+    LOOP
+        INSERT INTO evidence_edges (id, tenant_id, child_id, parent_id)
+        SELECT uuidv7(), p_tenant, item.id, parent
+        FROM (SELECT DISTINCT unnest(item.derived_from) AS parent ORDER BY 1) parents;
+        v_roots := ARRAY(SELECT DISTINCT root FROM evidence_roots
+                         WHERE tenant_id = p_tenant AND evidence_id = ANY (item.derived_from) ORDER BY 1);
+        IF cardinality(item.roots) > 0 AND NOT (item.roots <@ v_roots AND v_roots <@ item.roots) THEN
+            RAISE EXCEPTION 'evidence goes back to what it was derived from and to nothing else'
+                USING ERRCODE = 'restrict_violation', CONSTRAINT = 'evidence_roots_follow_the_edges',
+                    TABLE = 'evidence_roots';
+        END IF;
+        INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)
+        SELECT uuidv7(), p_tenant, item.id, root FROM unnest(v_roots) AS root;
+    END LOOP;
+END $$;
