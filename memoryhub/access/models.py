@@ -11,7 +11,7 @@ from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
 from memoryhub.lib.ids import new_id
-from memoryhub.types.enums import ScopeKind
+from memoryhub.types.enums import Authority, ScopeKind
 
 
 class PrincipalKind(models.TextChoices):
@@ -180,6 +180,7 @@ class Scope(TenantModel):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "kind", "key"], name="scopes_kind_and_key_are_unique"),
             enum_check(field="kind", enum=ScopeKind, name="scopes_kind_is_known"),
+            enum_check(field="authority", enum=Authority, name="scopes_authority_is_known"),
             models.CheckConstraint(condition=Q(deletion_epoch__gte=0), name="scopes_deletion_epoch_is_not_negative"),
         ]
 

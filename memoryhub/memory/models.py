@@ -187,6 +187,7 @@ class MemoryCandidate(TenantModel):
             enum_check(field="epistemic_status", enum=EpistemicStatus, name="memory_candidates_nature_is_known"),
             enum_check(field="stance", enum=Stance, name="memory_candidates_stance_is_known"),
             enum_check(field="trust", enum=Trust, name="memory_candidates_trust_is_known"),
+            enum_check(field="authority", enum=Authority, name="memory_candidates_authority_is_known"),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="memory_candidates_confidence_is_a_share"
             ),
@@ -344,6 +345,7 @@ class MemoryVersion(TenantModel):
                 fields=["tenant", "memory", "version", "part"], name="memory_versions_part_is_numbered_once"
             ),
             enum_check(field="state", enum=VersionState, name="memory_versions_state_is_known"),
+            enum_check(field="epistemic_status", enum=EpistemicStatus, name="memory_versions_nature_is_known"),
             models.CheckConstraint(
                 condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
                 name="memory_versions_valid_period_ends_after_it_begins",

@@ -185,6 +185,20 @@ class Availability(StrEnum):
     UNREACHABLE = "unreachable"
 
 
+AVAILABILITY_TRANSITIONS: dict[str, frozenset[str]] = {
+    Availability.AVAILABLE: frozenset(
+        {Availability.EXPIRED, Availability.ERASED, Availability.REVOKED, Availability.UNREACHABLE}
+    ),
+    # An outage ends, and a barrier may be lifted; what expired or was erased does not come back.
+    Availability.UNREACHABLE: frozenset(
+        {Availability.AVAILABLE, Availability.EXPIRED, Availability.ERASED, Availability.REVOKED}
+    ),
+    Availability.REVOKED: frozenset({Availability.AVAILABLE, Availability.EXPIRED, Availability.ERASED}),
+    Availability.EXPIRED: frozenset({Availability.ERASED, Availability.REVOKED}),
+    Availability.ERASED: frozenset(),
+}
+
+
 class JobState(StrEnum):
     """Name where a processing job stands."""
 
@@ -194,18 +208,54 @@ class JobState(StrEnum):
     SUCCEEDED = "succeeded"
     DEAD = "dead"
     CANCELLED = "cancelled"
+    DISCARDED = "discarded"
 
 
 JOB_TRANSITIONS: dict[str, frozenset[str]] = {
     JobState.QUEUED: frozenset({JobState.RUNNING, JobState.CANCELLED}),
     JobState.RUNNING: frozenset(
-        {JobState.SUCCEEDED, JobState.RETRYING, JobState.DEAD, JobState.CANCELLED, JobState.RUNNING}
+        {
+            JobState.SUCCEEDED,
+            JobState.RETRYING,
+            JobState.DEAD,
+            JobState.CANCELLED,
+            JobState.RUNNING,
+            JobState.QUEUED,  # a worker that ends hands back what it had not begun
+        }
     ),
     JobState.RETRYING: frozenset({JobState.RUNNING, JobState.CANCELLED}),
-    JobState.DEAD: frozenset({JobState.QUEUED, JobState.CANCELLED}),
+    JobState.DEAD: frozenset({JobState.QUEUED, JobState.DISCARDED}),
     JobState.SUCCEEDED: frozenset(),
     JobState.CANCELLED: frozenset(),
+    JobState.DISCARDED: frozenset(),
 }
+
+
+class OutboxState(StrEnum):
+    """Name whether a change still has to be told."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+    DISCARDED = "discarded"
+
+
+OUTBOX_TRANSITIONS: dict[str, frozenset[str]] = {
+    OutboxState.WAITING: frozenset({OutboxState.DELIVERED, OutboxState.DEAD}),
+    OutboxState.DEAD: frozenset({OutboxState.WAITING, OutboxState.DISCARDED}),
+    OutboxState.DELIVERED: frozenset(),
+    OutboxState.DISCARDED: frozenset(),
+}
+
+
+class DeadLetterReason(StrEnum):
+    """Say why a person put a dead letter back into the queue, or discarded it."""
+
+    CAUSE_FIXED = "cause_fixed"
+    OUTAGE_OVER = "outage_over"
+    CANNOT_SUCCEED = "cannot_succeed"
+    NOT_NEEDED = "not_needed"
+    OTHER = "other"
 
 
 class RevocationMode(StrEnum):
@@ -215,6 +265,17 @@ class RevocationMode(StrEnum):
     SUPPRESS = "suppress"
     RESTRICT = "restrict"
     LIFTED = "lifted"
+
+
+REVOCATION_TRANSITIONS: dict[str, frozenset[str]] = {
+    RevocationMode.RESTRICT: frozenset(
+        {RevocationMode.ERASE_UP_TO_EPOCH, RevocationMode.SUPPRESS, RevocationMode.LIFTED}
+    ),
+    # Whoever asked that nothing more be learnt may change their mind; an erasure has no way back.
+    RevocationMode.SUPPRESS: frozenset({RevocationMode.ERASE_UP_TO_EPOCH, RevocationMode.LIFTED}),
+    RevocationMode.ERASE_UP_TO_EPOCH: frozenset(),
+    RevocationMode.LIFTED: frozenset(),
+}
 
 
 class RevocationTarget(StrEnum):
@@ -248,12 +309,26 @@ class ReviewState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+REVIEW_TRANSITIONS: dict[str, frozenset[str]] = {
+    ReviewState.OPEN: frozenset({ReviewState.DECIDED, ReviewState.WITHDRAWN}),
+    ReviewState.DECIDED: frozenset(),  # whoever looks again opens another item
+    ReviewState.WITHDRAWN: frozenset(),
+}
+
+
 class ConflictState(StrEnum):
     """Name whether a conflict set still stands; `dissolved` means that later evidence settled it."""
 
     OPEN = "open"
     SETTLED = "settled"
     DISSOLVED = "dissolved"
+
+
+CONFLICT_TRANSITIONS: dict[str, frozenset[str]] = {
+    ConflictState.OPEN: frozenset({ConflictState.SETTLED, ConflictState.DISSOLVED}),
+    ConflictState.SETTLED: frozenset(),  # what is disputed again is another set
+    ConflictState.DISSOLVED: frozenset(),
+}
 
 
 class UsageOutcome(StrEnum):
@@ -263,3 +338,16 @@ class UsageOutcome(StrEnum):
     INJECTED = "injected"
     ADOPTED = "adopted"
     EXCLUDED = "excluded"
+
+
+# Every enum whose values follow each other, with its table: each column of one has the trigger made from it.
+LIFECYCLES: dict[type[StrEnum], dict[str, frozenset[str]]] = {
+    CandidateStatus: CANDIDATE_TRANSITIONS,
+    VersionState: VERSION_TRANSITIONS,
+    Availability: AVAILABILITY_TRANSITIONS,
+    JobState: JOB_TRANSITIONS,
+    OutboxState: OUTBOX_TRANSITIONS,
+    RevocationMode: REVOCATION_TRANSITIONS,
+    ReviewState: REVIEW_TRANSITIONS,
+    ConflictState: CONFLICT_TRANSITIONS,
+}

@@ -14,6 +14,7 @@ from tests.invariants import (
     test_3_evidence_is_a_set,
     test_4_nothing_sent_is_lost,
     test_5_rulings_are_evidence,
+    test_lifecycles,
 )
 from tests.invariants.attacks import Connection, name_of
 from tests.invariants.world import World
@@ -28,6 +29,7 @@ BY_NAME = {
         test_4_nothing_sent_is_lost.ATTACKS,
         test_4_nothing_sent_is_lost.BARRIERS,
         test_5_rulings_are_evidence.ATTACKS,
+        test_lifecycles.ATTACKS,
     )
     for attack in attacks
 } | {"evidence_edges_lead_to_another"}

@@ -133,6 +133,7 @@ def copy_row(*, table: str, changes: dict[str, str]) -> None:
 _LONE = (
     ("source_events", {"event_key_digest": "lone"}),
     ("evidence", {"evidence_key": "lone"}),
+    ("evidence", {"evidence_key": "erased", "availability": "erased"}),
     ("evidence", {"evidence_key": "above"}),
     ("evidence", {"evidence_key": "below"}),
     ("evidence", {"evidence_key": "derived"}),
@@ -172,4 +173,7 @@ _IDS = {
     "job": "SELECT id FROM processing_jobs WHERE kind = 'consolidate' AND state = 'queued'",
     "revocation": "SELECT id FROM revocations",
     "audit": "SELECT id FROM audit_events ORDER BY id LIMIT 1",
+    "decided_item": "SELECT id FROM review_items WHERE state = 'decided' ORDER BY id LIMIT 1",
+    "settled_conflict": "SELECT id FROM conflict_sets WHERE state <> 'open' ORDER BY id LIMIT 1",
+    "erased_evidence": "SELECT id FROM evidence WHERE evidence_key = 'erased'",
 }
