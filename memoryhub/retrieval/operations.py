@@ -27,12 +27,20 @@ _DOCUMENT = """
 """
 
 
-def index_memory(*, tenant_id: str, memory_id: str, now: datetime) -> bool:
+def index_memory(*, tenant_id: str, memory_id: str, now: datetime, version: int = 0) -> bool:
     """Bring one memory's search document up to its head; returns whether it can be found afterwards.
 
-    Takes the scope's guard, so that a revocation is never overtaken. What is told late applies nothing older:
-    the document is made from the head as it stands, and a newer one is left alone.
+    Takes the scope's guard, so that a revocation is never overtaken. What is told late or twice applies nothing
+    older: `version`, if the document has it already, changes nothing; else the document is made from the head as it
+    stands, and a newer one is left alone, also by a head without anything to find. 0 reads the head in any case.
     """
+    if version and fetch_all(
+        sql="""
+            SELECT 1 FROM search_documents WHERE tenant_id = %s AND memory_id = %s AND applied_version >= %s
+        """,
+        params=[tenant_id, memory_id, version],
+    ):
+        return True
     fetch_all(
         sql="""
             SELECT pg_advisory_xact_lock_shared(hashtextextended(scope_id::text, 0)) FROM memory_heads
@@ -46,7 +54,8 @@ def index_memory(*, tenant_id: str, memory_id: str, now: datetime) -> bool:
     head = rows[0]
     if not head["parts"]:
         fetch_all(
-            sql="DELETE FROM search_documents WHERE tenant_id = %s AND memory_id = %s", params=[tenant_id, memory_id]
+            sql="DELETE FROM search_documents WHERE tenant_id = %s AND memory_id = %s AND applied_version <= %s",
+            params=[tenant_id, memory_id, head["version"]],
         )
         return False
     fields = [

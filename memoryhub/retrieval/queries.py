@@ -89,15 +89,21 @@ def search_memories(
 def has_caught_up(*, tenant_id: str, memory_id: str, version: int) -> bool:
     """Return whether this server holds the version of a memory and a search can find it.
 
-    Looks at the head and at what still waits to be told, never at all that was told.
+    Looks at the head, at its document, and only where that is behind or away (there is nothing to find) at what
+    still waits to be told to the search, never at all that was told.
     """
     rows = fetch_all(
         sql="""
             SELECT EXISTS (SELECT FROM memory_heads
                            WHERE tenant_id = %(tenant)s AND id = %(memory)s AND version >= %(version)s)
-                AND NOT EXISTS (SELECT FROM outbox
-                                WHERE delivered_at IS NULL AND tenant_id = %(tenant)s AND key = %(memory)s
-                                  AND version <= %(version)s)
+                AND (EXISTS (SELECT FROM search_documents
+                             WHERE tenant_id = %(tenant)s AND memory_id = %(memory)s AND applied_version >= %(version)s)
+                     OR NOT EXISTS (SELECT FROM outbox
+                                    WHERE state = 'waiting' AND tenant_id = %(tenant)s AND key = %(memory)s
+                                      AND version <= %(version)s AND 'search' <> ALL (told_to))
+                        AND NOT EXISTS (SELECT FROM outbox
+                                        WHERE state = 'dead' AND tenant_id = %(tenant)s AND key = %(memory)s
+                                          AND version <= %(version)s AND 'search' <> ALL (told_to)))
         """,
         params={"tenant": tenant_id, "memory": memory_id, "version": version},
     )

@@ -1,18 +1,32 @@
-"""Relay: tell the consumers of the outbox what changed; each row at least once, whatever the order."""
+"""Relay: tell the consumers of the outbox what changed; each row at least once, whatever the order.
+
+A consumer is one function that follows the heads. It is told in a transaction of its own and must bear to be told
+twice, late and in any order: it reads the memory as it stands, and what is older than what it holds changes nothing.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import StoreFailure, naming_errors
-from memoryhub.outbox.operations import claim_outbox, load_outbox, mark_delivered
+from memoryhub.outbox.operations import (
+    NOBODY,
+    Claimed,
+    Delivery,
+    OutboxEntry,
+    claim_outbox,
+    count_delivery,
+    load_outbox,
+    settle_deliveries,
+)
 from memoryhub.retrieval.operations import index_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 BATCH = 200
@@ -20,41 +34,90 @@ BATCH = 200
 log = structlog.get_logger(__name__)
 
 
-def relay_outbox(*, now: datetime, limit: int = BATCH) -> int:
-    """Claim up to `limit` due rows and bring the search projection up to them; returns how many were delivered.
+class Consumer(Protocol):
+    """Follow one memory; called inside an open transaction of the tenant.
 
-    A row that cannot be delivered stays due after its lease.
+    `version` is the newest version that is told of, 0 when what changed has none to compare (a revocation).
+    """
+
+    def __call__(self, *, tenant_id: str, memory_id: str, version: int, now: datetime) -> object:
+        """Bring what is derived from the memory up to it."""
+
+
+# Who is told, by the name under which a row remembers it. A new consumer is told of what changes from then on.
+CONSUMERS: dict[str, Consumer] = {"search": index_memory}
+
+
+def relay_outbox(*, now: datetime, limit: int = BATCH, after: str = NOBODY) -> Counter[str]:
+    """Claim up to `limit` due rows and tell each consumer that lacks them; returns how many rows ended in which state.
+
+    A consumer that fails is told again after a growing pause, and it alone: the others neither wait for it nor are
+    told twice. A row that failed too often is dead and waits for a person.
 
     Raises:
-        StoreFailure: the database could not be asked.
+        StoreFailure: the database could not be asked; claimed rows are due again after their lease.
     """
     with naming_errors():
-        claimed = claim_outbox(limit=limit, now=now)
+        claimed = claim_outbox(limit=limit, now=now, after=after)
+    outcome: Counter[str] = Counter()
     by_tenant: dict[str, list[str]] = defaultdict(list)
     for one in claimed:
-        by_tenant[one.tenant_id].append(one.id)
-    delivered = 0
+        if not one.is_again:
+            by_tenant[one.tenant_id].append(one.id)
     for tenant_id, ids in by_tenant.items():
-        delivered += _deliver(tenant_id=tenant_id, ids=ids, now=now)
-    return delivered
+        outcome.update(deliver_rows(tenant_id=tenant_id, ids=ids, now=now))
+    for one in claimed:
+        if one.is_again:
+            outcome.update(_deliver_again(claimed=one, now=now))
+    return outcome
 
 
-def _deliver(*, tenant_id: str, ids: list[str], now: datetime) -> int:
-    """Deliver the rows of one tenant, one transaction a memory, so that one failure holds up no other."""
+def _deliver_again(*, claimed: Claimed, now: datetime) -> Mapping[str, int]:
+    """Deliver a row that was claimed before by itself, and count it before it begins: it may be what kills."""
+    with naming_errors(), tenant_context(claimed.tenant_id):
+        count_delivery(tenant_id=claimed.tenant_id, row_id=claimed.id)
+    return deliver_rows(tenant_id=claimed.tenant_id, ids=[claimed.id], now=now)
+
+
+def deliver_rows(*, tenant_id: str, ids: Sequence[str], now: datetime) -> Mapping[str, int]:
+    """Tell the consumers of claimed rows of one tenant; returns how many rows ended in which state."""
     with naming_errors(), tenant_context(tenant_id):
         entries = load_outbox(tenant_id=tenant_id, ids=ids)
-    by_memory: dict[str, list[str]] = defaultdict(list)
+    by_memory: dict[str, list[OutboxEntry]] = defaultdict(list)
     for entry in entries:
-        by_memory[entry.key].append(entry.id)
-    delivered = 0
-    for memory_id, row_ids in by_memory.items():
-        try:
-            with naming_errors(), tenant_context(tenant_id):
-                index_memory(tenant_id=tenant_id, memory_id=memory_id, now=now)
-                mark_delivered(tenant_id=tenant_id, ids=row_ids, now=now)
-            delivered += len(row_ids)
-        except StoreFailure:
-            raise
-        except Exception as error:  # noqa: BLE001  the row stays due, and its lag shows on the dashboard
-            log.warning("delivery failed", memory=memory_id, error=type(error).__name__)
-    return delivered
+        by_memory[entry.key].append(entry)
+    told: dict[str, set[str]] = {entry.id: set(entry.told_to) for entry in entries}
+    errors: dict[str, str] = {}
+    for memory_id, rows in by_memory.items():
+        for name, consumer in CONSUMERS.items():
+            lacking = [entry for entry in rows if name not in entry.told_to]
+            if not lacking:
+                continue
+            error = _tell(name, consumer, tenant_id=tenant_id, memory_id=memory_id, rows=lacking, now=now)
+            for entry in lacking:
+                if error:
+                    errors.setdefault(entry.id, f"{name}: {error}")
+                else:
+                    told[entry.id].add(name)
+    if not entries:
+        return {}
+    deliveries = [Delivery(entry, frozenset(told[entry.id]), errors.get(entry.id, "")) for entry in entries]
+    with naming_errors(), tenant_context(tenant_id):
+        return settle_deliveries(tenant_id=tenant_id, deliveries=deliveries, now=now)
+
+
+def _tell(
+    name: str, consumer: Consumer, *, tenant_id: str, memory_id: str, rows: Sequence[OutboxEntry], now: datetime
+) -> str:
+    """Tell one consumer of one memory, once for all its rows; returns the name of the failure, or nothing."""
+    versions = [entry.version for entry in rows]
+    version = 0 if 0 in versions else max(versions)
+    try:
+        with naming_errors(), tenant_context(tenant_id):
+            consumer(tenant_id=tenant_id, memory_id=memory_id, version=version, now=now)
+    except StoreFailure:
+        raise
+    except Exception as error:  # noqa: BLE001  the row stays due for this consumer, and shows on the dashboard
+        log.warning("delivery failed", consumer=name, memory=memory_id, error=type(error).__name__)
+        return type(error).__name__
+    return ""

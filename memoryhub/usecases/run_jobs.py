@@ -10,7 +10,7 @@ import structlog
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import StoreFailure, naming_errors
 from memoryhub.memory.loading import load_candidate
-from memoryhub.outbox.operations import Claimed, Job, claim_jobs, fail_job, finish_job, load_job
+from memoryhub.outbox.operations import Claimed, Job, claim_jobs, count_attempt, fail_job, finish_job, load_job
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.usecases.consolidate import settle_candidate
 from memoryhub.usecases.extract import extract_event
@@ -38,6 +38,9 @@ def run_due_jobs(*, now: datetime, limit: int = BATCH) -> Counter[str]:
 def run_job(*, claimed: Claimed, now: datetime) -> str:
     """Do one claimed job, once: its work and its end are one transaction."""
     job: Job | None = None
+    if claimed.is_again:
+        with naming_errors(), tenant_context(claimed.tenant_id):
+            count_attempt(tenant_id=claimed.tenant_id, job_id=claimed.id)
     try:
         with naming_errors(), tenant_context(claimed.tenant_id):
             job = load_job(tenant_id=claimed.tenant_id, job_id=claimed.id)

@@ -19,7 +19,7 @@ from memoryhub.lib.ids import new_id
 from memoryhub.memory.models import Predicate
 from memoryhub.outbox.operations import LEASE, MAX_ATTEMPTS, Claimed, claim_jobs, finish_job, load_job
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType
-from memoryhub.usecases import extract
+from memoryhub.usecases import extract, run_jobs
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.run_jobs import BATCH, run_due_jobs, run_job
 from tests.cast import EARLY, Cast, make_cast
@@ -68,18 +68,41 @@ def claim_of(cast: Cast, *, now: datetime) -> list[Claimed]:
     return [one for one in claim_jobs(limit=1_000, now=now) if one.tenant_id == cast.tenant_id]
 
 
-def test_a_job_that_takes_its_worker_with_it_is_given_up() -> None:
+class WorkerDied(BaseException):
+    """Stand for the end of a process in the middle of its work."""
+
+
+def test_a_job_that_takes_its_worker_with_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(**_: object) -> None:
+        raise WorkerDied
+
+    monkeypatch.setattr(run_jobs, "extract_event", die)
     cast = make_cast()
     say(cast, LANGUAGE)
     now = clock.now()
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        assert len(claim_of(cast, now=now)) == 1
-        assert list_jobs(cast) == [("running", attempt, "")]
+        [claimed] = claim_of(cast, now=now)
         assert claim_of(cast, now=now) == [], "a job that is held is not given away"
+        with pytest.raises(WorkerDied):
+            run_job(claimed=claimed, now=now)
+        assert list_jobs(cast) == [("running", attempt, "")]
         now += LEASE + timedelta(seconds=1)
     assert claim_of(cast, now=now) == []
     assert list_jobs(cast) == [("dead", MAX_ATTEMPTS, "LeaseExpired")]
     assert claim_of(cast, now=now + timedelta(days=1)) == []
+
+
+def test_what_was_claimed_beside_a_killer_is_not_given_up_for_it() -> None:
+    """A batch that dies again and again before it comes to a job is no attempt at that job."""
+    cast = make_cast()
+    say(cast, LANGUAGE)
+    now = clock.now()
+    for _ in range(MAX_ATTEMPTS + 3):
+        assert len(claim_of(cast, now=now)) == 1
+        now += LEASE + timedelta(seconds=1)
+    assert list_jobs(cast) == [("running", 1, "")]
+    [claimed] = claim_of(cast, now=now)
+    assert run_job(claimed=claimed, now=now) == "succeeded"
 
 
 def test_tenants_take_turns() -> None:

@@ -70,6 +70,16 @@ ATTACKS = [
         "processing_jobs",
         "UPDATE processing_jobs SET state = 'succeeded' WHERE id = %(job)s",
     ),
+    Attack(
+        "outbox_state_follows_its_table",
+        "outbox",
+        "UPDATE outbox SET state = 'discarded' WHERE id = %(told)s",
+    ),
+    Attack(
+        "outbox_is_delivered_at_an_instant",
+        "outbox",
+        "UPDATE outbox SET state = 'delivered' WHERE id = %(told)s",
+    ),
 ]
 BARRIERS = [
     Attack(

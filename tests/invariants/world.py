@@ -171,6 +171,7 @@ _IDS = {
     "member": "SELECT id FROM conflict_members ORDER BY id LIMIT 1",
     "item": "SELECT id FROM review_items WHERE state = 'open' ORDER BY id LIMIT 1",
     "job": "SELECT id FROM processing_jobs WHERE kind = 'consolidate' AND state = 'queued'",
+    "told": "SELECT id FROM outbox WHERE state = 'waiting' ORDER BY id LIMIT 1",
     "revocation": "SELECT id FROM revocations",
     "audit": "SELECT id FROM audit_events ORDER BY id LIMIT 1",
     "decided_item": "SELECT id FROM review_items WHERE state = 'decided' ORDER BY id LIMIT 1",

@@ -134,7 +134,7 @@ def test_transitions_follow_their_tables() -> None:
     with pytest.raises(ForbiddenTransition):
         check_transition(table=VERSION_TRANSITIONS, old=VersionState.SUPERSEDED, new=VersionState.ACTIVE)
     assert list_ends(table=VERSION_TRANSITIONS) == {VersionState.ERASED}
-    assert list_ends(table=JOB_TRANSITIONS) == {JobState.SUCCEEDED, JobState.CANCELLED}
+    assert list_ends(table=JOB_TRANSITIONS) == {JobState.SUCCEEDED, JobState.CANCELLED, JobState.DISCARDED}
     assert CandidateStatus.PENDING not in list_ends(table=CANDIDATE_TRANSITIONS)
 
 
