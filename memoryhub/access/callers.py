@@ -123,10 +123,7 @@ def find_actor(*, caller: Caller, username: str) -> Actor | None:
     """
     rows = fetch_all(
         sql="""
-            SELECT actor.id::text, actor.rank, ARRAY(
-                SELECT known.name::text FROM principals_groups member
-                JOIN auth_group known ON known.id = member.group_id
-                WHERE member.principal_id = actor.id ORDER BY known.name)
+            SELECT actor.id::text, actor.rank, list_group_names_v1(actor.id)
             FROM principals actor
             WHERE actor.tenant_id = %s AND actor.username = %s AND actor.is_active AND actor.kind = 'human'
         """,

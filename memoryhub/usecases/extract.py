@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 _EVENT = """
     SELECT record.id::text, record.scope_id::text, record.trust, record.occurred_at, record.source_seq,
         record.event_key_digest, record.root::text, body.payload, body.event_key,
-        author.id::text, author.rank, author.username, ARRAY(
-            SELECT known.name::text FROM principals_groups member JOIN auth_group known ON known.id = member.group_id
-            WHERE member.principal_id = author.id ORDER BY known.name),
+        author.id::text, author.rank, author.username, list_group_names_v1(author.id),
         sender.id::text, sender.kind, sender.username, sender.rank,
         scope.kind, scope.key, scope.name, scope.owner_id::text, scope.deletion_epoch, scope.retention_class,
         scope.access_policy_id::text, tenant.slug, encode(tenant.digest_salt, 'hex'),

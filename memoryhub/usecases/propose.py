@@ -231,9 +231,7 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
     rows = fetch_records(
         sql="""
             SELECT record.event_key_digest, record.id::text, record.sender_id::text, record.actor_id::text, actor.rank,
-                ARRAY(SELECT known.name::text FROM principals_groups member
-                      JOIN auth_group known ON known.id = member.group_id
-                      WHERE member.principal_id = record.actor_id ORDER BY known.name) AS groups,
+                list_group_names_v1(record.actor_id) AS groups,
                 record.trust, record.occurred_at, record.source_seq, body.payload, record.root::text,
                 record.deletion_epoch,
                 find_barrier_v1(record.tenant_id, record.scope_id, NULL, NULL, NULL, ARRAY[record.id, record.root],

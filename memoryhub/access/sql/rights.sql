@@ -38,6 +38,13 @@ LANGUAGE sql STABLE AS $$
     ) rights WHERE may_hold_right_v1(p_principal, codename)
 $$;
 
+-- Which groups is this principal in? Names, in order; the one place that asks.
+CREATE OR REPLACE FUNCTION list_group_names_v1(p_principal uuid) RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT coalesce(array_agg(known.name::text ORDER BY known.name), '{}')
+    FROM principals_groups member JOIN auth_group known ON known.id = member.group_id
+    WHERE member.principal_id = p_principal
+$$;
+
 -- Who is this token? One narrow look-up before any tenant is known; no cache, so a revoked token stops at once.
 -- Tokens, principals and tenants have no row-level security (see docs/reference/configuration.md).
 CREATE OR REPLACE FUNCTION authenticate_token_v1(p_digest text, p_now timestamptz) RETURNS jsonb
@@ -47,9 +54,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
         'kind', actor.kind, 'name', coalesce(nullif(actor.display_name, ''), actor.username),
         'rank', actor.rank, 'actions', token.actions, 'salt', encode(tenant.digest_salt, 'hex'),
         'expires_at', token.expires_at,
-        'groups', coalesce((SELECT jsonb_agg(known.name ORDER BY known.name) FROM principals_groups member
-                            JOIN auth_group known ON known.id = member.group_id
-                            WHERE member.principal_id = actor.id), '[]'))
+        'groups', list_group_names_v1(actor.id))
     FROM api_tokens token
     JOIN principals actor ON actor.id = token.principal_id
     JOIN tenants tenant ON tenant.id = token.tenant_id

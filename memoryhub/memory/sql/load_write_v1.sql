@@ -42,9 +42,8 @@ BEGIN
             ORDER BY decision.recorded_at, decision.id LIMIT 1));
     IF p->>'actor' IS NOT NULL THEN
         answer := answer || jsonb_build_object('actor', (
-            SELECT jsonb_build_object('id', actor.id, 'rank', actor.rank, 'groups', ARRAY(
-                SELECT known.name FROM principals_groups member JOIN auth_group known ON known.id = member.group_id
-                WHERE member.principal_id = actor.id ORDER BY known.name))
+            SELECT jsonb_build_object('id', actor.id, 'rank', actor.rank,
+                                      'groups', list_group_names_v1(actor.id))
             FROM principals actor
             WHERE actor.tenant_id = v_tenant AND actor.username = p->>'actor' AND actor.is_active
               AND actor.kind = 'human'));
