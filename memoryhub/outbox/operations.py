@@ -56,11 +56,15 @@ class OutboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Hold how one delivery went: who has the change now, and the first failure, a name without content."""
+    """Hold how one delivery went: who has the change now, and the first failure, a name without content.
+
+    One that was not begun goes back into the queue as if it had not been claimed.
+    """
 
     entry: OutboxEntry
     told_to: frozenset[str]
     error: str = ""
+    is_begun: bool = True
 
 
 def pause_before_retry(*, row_id: str, attempts: int) -> timedelta:
@@ -215,7 +219,10 @@ def load_outbox(*, tenant_id: str, ids: Sequence[str]) -> list[OutboxEntry]:
         """,
         params=[tenant_id, list(ids)],
     )
-    return [OutboxEntry(*row[:4], frozenset(row[4]), row[5]) for row in rows]
+    return [
+        OutboxEntry(row[0], topic=row[1], key=row[2], version=row[3], told_to=frozenset(row[4]), attempts=row[5])
+        for row in rows
+    ]
 
 
 def settle_deliveries(*, tenant_id: str, deliveries: Iterable[Delivery], now: datetime) -> dict[str, int]:
@@ -230,7 +237,8 @@ def settle_deliveries(*, tenant_id: str, deliveries: Iterable[Delivery], now: da
             "told_to": sorted(one.told_to),
             "state": _name_state(one),
             "error": one.error[:200],
-            "due": (now + pause_before_retry(row_id=one.entry.id, attempts=one.entry.attempts)).isoformat(),
+            "attempts": one.entry.attempts - (0 if one.is_begun else 1),
+            "due": (now + _pause(one)).isoformat(),
         }
         for one in sorted(deliveries, key=lambda one: one.entry.id)
     ]
@@ -238,10 +246,10 @@ def settle_deliveries(*, tenant_id: str, deliveries: Iterable[Delivery], now: da
         sql="""
             WITH settled AS (
                 UPDATE outbox SET state = told.state, told_to = told.told_to, last_error = told.error,
-                    next_attempt_at = told.due, lease_expires_at = NULL,
+                    attempts = told.attempts, next_attempt_at = told.due, lease_expires_at = NULL,
                     delivered_at = CASE WHEN told.state = 'delivered' THEN %s::timestamptz END
                 FROM jsonb_to_recordset(%s::jsonb)
-                    AS told (id uuid, told_to text[], state text, error text, due timestamptz)
+                    AS told (id uuid, told_to text[], state text, error text, attempts smallint, due timestamptz)
                 WHERE outbox.tenant_id = %s AND outbox.id = told.id AND outbox.state = 'waiting'
                 RETURNING outbox.state
             )
@@ -252,7 +260,15 @@ def settle_deliveries(*, tenant_id: str, deliveries: Iterable[Delivery], now: da
     return {row[0]: row[1] for row in rows}
 
 
+def _pause(delivery: Delivery) -> timedelta:
+    if not delivery.is_begun:
+        return timedelta(0)
+    return pause_before_retry(row_id=delivery.entry.id, attempts=delivery.entry.attempts)
+
+
 def _name_state(delivery: Delivery) -> str:
+    if not delivery.is_begun:
+        return "waiting"
     if not delivery.error:
         return "delivered"
     return "dead" if delivery.entry.attempts >= MAX_ATTEMPTS else "waiting"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import structlog
@@ -10,29 +10,63 @@ import structlog
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import StoreFailure, naming_errors
 from memoryhub.memory.loading import load_candidate
-from memoryhub.outbox.operations import Claimed, Job, claim_jobs, count_attempt, fail_job, finish_job, load_job
+from memoryhub.outbox.operations import (
+    Claimed,
+    Job,
+    claim_jobs,
+    count_attempt,
+    fail_job,
+    finish_job,
+    load_job,
+    release_jobs,
+)
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.usecases.consolidate import settle_candidate
 from memoryhub.usecases.extract import extract_event
+from memoryhub.usecases.shift import Shift, find_last_turn, keep_leases
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
-# Few at a time, so that a slow one does not hold the others beyond their lease.
+# Few at a time, so that a slow one does not hold up the others.
 BATCH = 10
 
 log = structlog.get_logger(__name__)
 
 
-def run_due_jobs(*, now: datetime, limit: int = BATCH) -> Counter[str]:
+def run_due_jobs(*, now: datetime, limit: int = BATCH, shift: Shift | None = None) -> Counter[str]:
     """Claim up to `limit` due jobs and do them; returns how many ended in which state.
+
+    With a shift each job has the time at which it begins, the leases of the batch are renewed while it takes long,
+    and what was not begun when the shift ends goes back into the queue (`released`).
 
     Raises:
         StoreFailure: the database could not be asked; claimed jobs are due again after their lease.
     """
+    shift = shift or Shift(now=lambda: now, keeps_leases=False)
     with naming_errors():
-        claimed = claim_jobs(limit=limit, now=now)
-    return Counter(run_job(claimed=one, now=now) for one in claimed)
+        claimed = claim_jobs(limit=limit, now=now, after=shift.after)
+    shift.after = find_last_turn(claims=claimed, after=shift.after)
+    ended: Counter[str] = Counter()
+    with keep_leases(claims=claimed, shift=shift):
+        for number, one in enumerate(claimed):
+            if not shift.goes_on():
+                ended["released"] += _release(claims=claimed[number:], now=shift.now())
+                break
+            ended[run_job(claimed=one, now=shift.now())] += 1
+    return ended
+
+
+def _release(*, claims: Sequence[Claimed], now: datetime) -> int:
+    by_tenant: dict[str, list[Claimed]] = defaultdict(list)
+    for one in claims:
+        by_tenant[one.tenant_id].append(one)
+    released = 0
+    for tenant_id, mine in by_tenant.items():
+        with naming_errors(), tenant_context(tenant_id):
+            released += release_jobs(tenant_id=tenant_id, claims=mine, now=now)
+    return released
 
 
 def run_job(*, claimed: Claimed, now: datetime) -> str:
