@@ -2,8 +2,8 @@
 -- The only way across tenants for a worker: it returns ids and nothing else.
 --
 -- Both functions go around the ring of tenants that have work, from the one after `p_after` on, one index probe a
--- tenant and no more of them than rows are asked for; among these, tenants take turns, the first come of each first.
--- So neither a long table nor a long queue of one tenant nor many tenants make a claim slow or keep anybody waiting.
+-- tenant, until as many as rows are asked for have something due; among these, tenants take turns, the first come of
+-- each first. So neither a long table nor a long queue of one tenant makes a claim slow or keeps anybody waiting.
 -- The settings keep the planner on the index `…_waiting`: it has no statistics by tenant, and would sort the queue.
 --
 -- What was claimed before and never ended took its worker with it, or was with something that did. It comes back as
@@ -16,25 +16,27 @@ RETURNS TABLE (job uuid, tenant uuid, is_again boolean) LANGUAGE sql SECURITY DE
 SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
     WITH RECURSIVE later AS (
-        SELECT p_after AS tenant_id
+        SELECT p_after AS tenant_id, false AS is_due
         UNION ALL
-        SELECT (SELECT other.tenant_id FROM processing_jobs other
-                WHERE other.state IN ('queued', 'retrying', 'running') AND other.tenant_id > later.tenant_id
-                ORDER BY other.tenant_id LIMIT 1)
-        FROM later WHERE later.tenant_id IS NOT NULL
+        SELECT next.tenant_id, next.next_attempt_at <= p_now
+        FROM later CROSS JOIN LATERAL (
+            SELECT other.tenant_id, other.next_attempt_at FROM processing_jobs other
+            WHERE other.state IN ('queued', 'retrying', 'running') AND other.tenant_id > later.tenant_id
+            ORDER BY other.tenant_id, other.next_attempt_at LIMIT 1
+        ) next
     ), earlier AS (
-        SELECT '00000000-0000-0000-0000-000000000000'::uuid AS tenant_id
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid AS tenant_id, false AS is_due
         UNION ALL
-        SELECT (SELECT other.tenant_id FROM processing_jobs other
-                WHERE other.state IN ('queued', 'retrying', 'running') AND other.tenant_id > earlier.tenant_id
-                  AND other.tenant_id <= p_after
-                ORDER BY other.tenant_id LIMIT 1)
-        FROM earlier WHERE earlier.tenant_id IS NOT NULL
+        SELECT next.tenant_id, next.next_attempt_at <= p_now
+        FROM earlier CROSS JOIN LATERAL (
+            SELECT other.tenant_id, other.next_attempt_at FROM processing_jobs other
+            WHERE other.state IN ('queued', 'retrying', 'running') AND other.tenant_id > earlier.tenant_id
+              AND other.tenant_id <= p_after
+            ORDER BY other.tenant_id, other.next_attempt_at LIMIT 1
+        ) next
     ), ring AS (
         SELECT tenant_id FROM (
-            SELECT tenant_id FROM later WHERE tenant_id <> p_after
-            UNION ALL
-            SELECT tenant_id FROM earlier WHERE tenant_id <> '00000000-0000-0000-0000-000000000000'
+            SELECT tenant_id FROM later WHERE is_due UNION ALL SELECT tenant_id FROM earlier WHERE is_due
         ) around LIMIT p_limit
     ), turns AS (
         -- More than are asked for: other workers hold some of them at this moment.
@@ -73,24 +75,27 @@ RETURNS TABLE (row_id uuid, tenant uuid, is_again boolean) LANGUAGE sql SECURITY
 SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
     WITH RECURSIVE later AS (
-        SELECT p_after AS tenant_id
+        SELECT p_after AS tenant_id, false AS is_due
         UNION ALL
-        SELECT (SELECT other.tenant_id FROM outbox other
-                WHERE other.state = 'waiting' AND other.tenant_id > later.tenant_id
-                ORDER BY other.tenant_id LIMIT 1)
-        FROM later WHERE later.tenant_id IS NOT NULL
+        SELECT next.tenant_id, next.next_attempt_at <= p_now
+        FROM later CROSS JOIN LATERAL (
+            SELECT other.tenant_id, other.next_attempt_at FROM outbox other
+            WHERE other.state = 'waiting' AND other.tenant_id > later.tenant_id
+            ORDER BY other.tenant_id, other.next_attempt_at LIMIT 1
+        ) next
     ), earlier AS (
-        SELECT '00000000-0000-0000-0000-000000000000'::uuid AS tenant_id
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid AS tenant_id, false AS is_due
         UNION ALL
-        SELECT (SELECT other.tenant_id FROM outbox other
-                WHERE other.state = 'waiting' AND other.tenant_id > earlier.tenant_id AND other.tenant_id <= p_after
-                ORDER BY other.tenant_id LIMIT 1)
-        FROM earlier WHERE earlier.tenant_id IS NOT NULL
+        SELECT next.tenant_id, next.next_attempt_at <= p_now
+        FROM earlier CROSS JOIN LATERAL (
+            SELECT other.tenant_id, other.next_attempt_at FROM outbox other
+            WHERE other.state = 'waiting' AND other.tenant_id > earlier.tenant_id
+              AND other.tenant_id <= p_after
+            ORDER BY other.tenant_id, other.next_attempt_at LIMIT 1
+        ) next
     ), ring AS (
         SELECT tenant_id FROM (
-            SELECT tenant_id FROM later WHERE tenant_id <> p_after
-            UNION ALL
-            SELECT tenant_id FROM earlier WHERE tenant_id <> '00000000-0000-0000-0000-000000000000'
+            SELECT tenant_id FROM later WHERE is_due UNION ALL SELECT tenant_id FROM earlier WHERE is_due
         ) around LIMIT p_limit
     ), turns AS (
         SELECT due.id, row_number() OVER (PARTITION BY ring.tenant_id ORDER BY due.next_attempt_at, due.id) AS turn
