@@ -22,6 +22,8 @@ from memoryhub.kernel.models import (
     EvidenceBody,
     EvidenceEdge,
     EvidenceRoot,
+    LedgerEntry,
+    LedgerSeal,
     SourceEvent,
     SourceEventBody,
 )
@@ -54,6 +56,8 @@ __all__ = [
     "EvidenceEdge",
     "EvidenceRoot",
     "IdempotencyKey",
+    "LedgerEntry",
+    "LedgerSeal",
     "MemoryCandidate",
     "MemoryEvidence",
     "MemoryHead",

@@ -10,12 +10,15 @@ Without `DATABASE_URL` and `BROKER_URL` the embedded servers of `MEMORYHUB_HOME`
 `MEMORYHUB_DIGEST_SECRET` what the tenants' digest keys are derived from; generated for an embedded one
 `MEMORYHUB_DEBUG`         `1` shows Django's error pages; never together with a public address
 `MEMORYHUB_PROCESS`       `web` takes connections from a pool; set by the supervisor
+`MEMORYHUB_WITNESS`       folder of the ledgers' witness (default: `witness` in the home)
+`MEMORYHUB_SECOND_WITNESS` another folder that is told the same, as a rule on another machine
 `DATABASE_URL`            PostgreSQL 18 as the application's role
 `OWNER_DATABASE_URL`      the same database as the owner's role, for migrations
 `BROKER_URL`              any broker that Celery speaks to
 """
 
 import os
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,6 +57,13 @@ if not DIGEST_SECRET:
         message = "Set MEMORYHUB_DIGEST_SECRET and keep it: digests made under it cannot be made again."
         raise ImproperlyConfigured(message)
     DIGEST_SECRET = HOME.secrets.digest
+
+# --- The ledger's witness ------------------------------------------------------------------------
+# It knows every seal and lies outside the database: a restored older one is noticed only so.
+
+WITNESSES = [Path(os.environ.get("MEMORYHUB_WITNESS") or HOME.root / "witness")]
+if os.environ.get("MEMORYHUB_SECOND_WITNESS"):
+    WITNESSES.append(Path(os.environ["MEMORYHUB_SECOND_WITNESS"]))
 
 # --- Addresses -----------------------------------------------------------------------------------
 

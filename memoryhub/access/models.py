@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
-from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import LedgerModel, TenantForeignKey, TenantModel, enum_check
 from memoryhub.lib.ids import new_id
 from memoryhub.types.enums import Authority, ScopeKind
 
@@ -336,7 +336,7 @@ class SubjectAlias(TenantModel):
         return self.label
 
 
-class AuditEvent(TenantModel):
+class AuditEvent(LedgerModel):
     """One thing somebody did: `subject.action`, ids and outcome, no content; append-only.
 
     Row: it happened. Absent: it did not happen through this system.
@@ -356,7 +356,10 @@ class AuditEvent(TenantModel):
 
         db_table = "audit_events"
         default_permissions = ()
-        indexes: ClassVar[list[models.Index]] = [models.Index(F("tenant"), F("at").desc(), name="audit_events_newest")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(F("tenant"), F("at").desc(), name="audit_events_newest"),
+            models.Index(fields=["tenant", "written_in"], name="audit_events_written_in"),
+        ]
 
     def __str__(self) -> str:
         """Return the action and its outcome."""

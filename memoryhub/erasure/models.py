@@ -6,15 +6,17 @@ from typing import ClassVar
 
 from django.db import models
 
-from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import LedgerModel, TenantForeignKey, enum_check
 from memoryhub.types.enums import RevocationMode, RevocationTarget
 
 
-class Revocation(TenantModel):
+class Revocation(LedgerModel):
     """A barrier: this source, key, memory, subject or scope may not be used or come back.
 
     Row: the barrier stands, unless `mode` is `lifted`. Absent: nothing bars it.
     Erasure: ids and keyed digests only; it outlives what it bars, that is its work.
+    `effects` is what it changed in rows that may change: claims withdrawn, versions hidden, memories that ended; NULL
+    if it was raised before this was kept.
     """
 
     scope = TenantForeignKey("memoryhub.Scope")
@@ -28,6 +30,7 @@ class Revocation(TenantModel):
     recorded_at = models.DateTimeField()
     lifted_at = models.DateTimeField(null=True)
     hits = models.IntegerField(default=0)
+    effects = models.JSONField(null=True)
 
     class Meta:
         """Name the table."""
@@ -39,7 +42,8 @@ class Revocation(TenantModel):
             enum_check(field="mode", enum=RevocationMode, name="revocations_mode_is_known"),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["tenant", "scope", "target"], name="revocations_by_scope")
+            models.Index(fields=["tenant", "scope", "target"], name="revocations_by_scope"),
+            models.Index(fields=["tenant", "written_in"], name="revocations_written_in"),
         ]
 
     def __str__(self) -> str:

@@ -7,11 +7,11 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import LedgerModel, TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import Availability, EvidenceKind, Trust
 
 
-class SourceEvent(TenantModel):
+class SourceEvent(LedgerModel):
     """The envelope of something that happened, as it was received; never changes.
 
     Row: it was received. Absent: it never reached the system. Erasure: none; the envelope holds surrogate ids,
@@ -50,6 +50,7 @@ class SourceEvent(TenantModel):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "scope", "occurred_at", "id"], name="source_events_by_scope_time"),
+            models.Index(fields=["tenant", "written_in"], name="source_events_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -92,7 +93,7 @@ class SourceEventBody(models.Model):
         return str(self.event_id)
 
 
-class Evidence(TenantModel):
+class Evidence(LedgerModel):
     """What a claim rests on: a span of an event, a document at a revision, a ruling, or a lower memory.
 
     Row: it was pointed at. Absent: nobody pointed at it. Erasure: the quote is in `evidence_bodies`; here only
@@ -130,6 +131,7 @@ class Evidence(TenantModel):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "source_kind", "source_id"], name="evidence_by_source"),
+            models.Index(fields=["tenant", "written_in"], name="evidence_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -171,7 +173,7 @@ class EvidenceBody(models.Model):
         return str(self.evidence_id)
 
 
-class EvidenceEdge(TenantModel):
+class EvidenceEdge(LedgerModel):
     """One piece of evidence that was derived from another; never a cycle.
 
     Row: `child` goes back to `parent`. Absent: the child is a root of its own. Erasure: ids only.
@@ -190,7 +192,8 @@ class EvidenceEdge(TenantModel):
             models.CheckConstraint(condition=~Q(child=models.F("parent")), name="evidence_edges_lead_to_another"),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["tenant", "parent"], name="evidence_edges_by_parent")
+            models.Index(fields=["tenant", "parent"], name="evidence_edges_by_parent"),
+            models.Index(fields=["tenant", "written_in"], name="evidence_edges_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -198,7 +201,7 @@ class EvidenceEdge(TenantModel):
         return f"{self.child_id} from {self.parent_id}"
 
 
-class EvidenceRoot(TenantModel):
+class EvidenceRoot(LedgerModel):
     """One root source of one piece of evidence; a summary of two events has two rows.
 
     Row: the evidence goes back to this root. Absent: it does not. Erasure: ids only.
@@ -215,8 +218,73 @@ class EvidenceRoot(TenantModel):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "evidence", "root"], name="evidence_roots_are_counted_once")
         ]
-        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["tenant", "root"], name="evidence_roots_by_root")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "root"], name="evidence_roots_by_root"),
+            models.Index(fields=["tenant", "written_in"], name="evidence_roots_written_in"),
+        ]
 
     def __str__(self) -> str:
         """Return evidence and root."""
         return f"{self.evidence_id} ← {self.root}"
+
+
+class LedgerSeal(TenantModel):
+    """A Merkle root over the ledger entries since the seal before it, chained to that seal; never changes.
+
+    Row: entries `first_position` to `first_position + entries - 1` were sealed. Absent: nothing was to be sealed.
+    Erasure: none; digests of digests.
+    `horizon`: every row that a transaction below this number wrote is in the ledger. `newest_at` is the latest
+    recorded instant of any row sealed so far. `scheme` names the list of columns that the digests are made of.
+    """
+
+    number = models.BigIntegerField()
+    previous = models.CharField(max_length=64)
+    root = models.CharField(max_length=64)
+    first_position = models.BigIntegerField()
+    entries = models.IntegerField()
+    sealed_at = models.DateTimeField()
+    newest_at = models.DateTimeField()
+    horizon = models.BigIntegerField()
+    scheme = models.SmallIntegerField()
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        """Name the table."""
+
+        db_table = "ledger_seals"
+        default_permissions = ()
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "number"], name="ledger_seals_are_numbered_once"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the number."""
+        return f"seal {self.number}"
+
+
+class LedgerEntry(TenantModel):
+    """The place of one row in the ledger, with its digest; never changes.
+
+    Row: the row of the same id in `table_name` was sealed. Absent: it was written a moment ago, or never.
+    Erasure: none; `words_digest` is salted with a salt that goes with the words.
+    `position` is the commit order: rows of later seals were committed later. `digest` covers the columns that never
+    change and `words_digest`, which covers those that can be erased.
+    """
+
+    position = models.BigIntegerField()
+    table_name = models.CharField(max_length=32)
+    digest = models.CharField(max_length=64)
+    words_digest = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        """Name the table."""
+
+        db_table = "ledger_entries"
+        default_permissions = ()
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "position"], name="ledger_entries_have_one_order"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the position and the table."""
+        return f"{self.position} {self.table_name}"

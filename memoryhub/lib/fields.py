@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.db.models.functions import Cast
 
 from memoryhub.lib.ids import new_id
 
@@ -36,6 +37,30 @@ class TenantModel(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey("memoryhub.Tenant", models.PROTECT, related_name="+", db_index=False)
+
+    class Meta:
+        """Make no table."""
+
+        abstract = True
+
+
+class ThisTransaction(models.Func):
+    """The number of the transaction that runs, in PostgreSQL's 64 bits."""
+
+    function = "pg_current_xact_id"
+    arity = 0
+
+
+class LedgerModel(TenantModel):
+    """Carry the number of the transaction that wrote the row, by which the sealer finds what is new.
+
+    The database fills it in. Instants and ids cannot take its place: they are made before the commit, which may be
+    late.
+    """
+
+    written_in = models.BigIntegerField(
+        editable=False, db_default=Cast(Cast(ThisTransaction(), models.TextField()), models.BigIntegerField())
+    )
 
     class Meta:
         """Make no table."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import F, Q
 
-from memoryhub.lib.fields import TenantForeignKey, TenantModel, enum_check
+from memoryhub.lib.fields import LedgerModel, TenantForeignKey, TenantModel, enum_check
 from memoryhub.types.enums import (
     Authority,
     CandidateKind,
@@ -116,11 +117,12 @@ class MemoryHead(TenantModel):
         return f"{self.fact_key} v{self.version}"
 
 
-class MemoryCandidate(TenantModel):
+class MemoryCandidate(LedgerModel):
     """A proposed memory; lands as a row whatever becomes of it.
 
     Row: it was proposed. Absent: it was not, or only events were sent.
-    Erasure: content, value and conditions become empty, `erased_at` says when.
+    Erasure: content, value and conditions become empty, `erased_at` says when; the database then empties `salt`,
+    without which the ledger's digest of the words says nothing.
     """
 
     kind = models.CharField(max_length=12)
@@ -161,6 +163,7 @@ class MemoryCandidate(TenantModel):
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
     erased_at = models.DateTimeField(null=True)
+    salt = models.UUIDField(null=True, editable=False, db_default=RandomUUID())
 
     class Meta:
         """Name the table."""
@@ -199,6 +202,7 @@ class MemoryCandidate(TenantModel):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "source_event"], name="memory_candidates_by_event"),
             models.Index(fields=["tenant", "memory"], name="memory_candidates_by_memory"),
+            models.Index(fields=["tenant", "written_in"], name="memory_candidates_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -206,7 +210,7 @@ class MemoryCandidate(TenantModel):
         return f"{self.fact_key} {self.status}"
 
 
-class CandidateEvidence(TenantModel):
+class CandidateEvidence(LedgerModel):
     """One piece of evidence a candidate rests on.
 
     Row: the candidate points at it. Absent: it does not; with none a candidate may only be rejected or
@@ -224,13 +228,16 @@ class CandidateEvidence(TenantModel):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "candidate", "evidence"], name="candidate_evidence_is_a_set")
         ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "written_in"], name="candidate_evidence_written_in"),
+        ]
 
     def __str__(self) -> str:
         """Return both ids."""
         return f"{self.candidate_id} on {self.evidence_id}"
 
 
-class MergeDecision(TenantModel):
+class MergeDecision(LedgerModel):
     """One decision, by policy or by a person; append-only.
 
     Row: it was decided. Absent: nothing was decided, the candidate still waits.
@@ -238,6 +245,8 @@ class MergeDecision(TenantModel):
     `facts` are the inputs of the decision as ids and digests, so that it can be replayed. `candidate` is NULL
     where an event was refused at the door by a barrier; `source_event` then names its envelope. `action` names the
     difference the decision made, `verb` and `verb_reason` what a person chose and why; empty where a policy decided.
+    `effects` is what the decision changed in rows that may change: versions closed, statuses of candidates, claims
+    dismissed, the conflict set; NULL for decisions that were made before this was kept.
     """
 
     candidate = TenantForeignKey(MemoryCandidate, null=True)
@@ -256,6 +265,7 @@ class MergeDecision(TenantModel):
     deletion_epoch = models.BigIntegerField()
     inputs_digest = models.CharField(max_length=64)
     facts = models.JSONField(default=dict)
+    effects = models.JSONField(null=True)
     recorded_at = models.DateTimeField()
 
     class Meta:
@@ -279,6 +289,7 @@ class MergeDecision(TenantModel):
             models.Index(fields=["tenant", "memory", "recorded_at"], name="merge_decisions_by_memory"),
             models.Index(fields=["tenant", "candidate"], name="merge_decisions_by_candidate"),
             models.Index(fields=["tenant", "recorded_at"], name="merge_decisions_by_time"),
+            models.Index(fields=["tenant", "written_in"], name="merge_decisions_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -286,13 +297,13 @@ class MergeDecision(TenantModel):
         return f"{self.action} {self.reason}"
 
 
-class MemoryVersion(TenantModel):
+class MemoryVersion(LedgerModel):
     """One immutable statement of a memory for one period of valid time, held for one period of recorded time.
 
     Row: the system held it from `recorded_from`. Absent: it never did. A part with `is_absent` says that
     nothing holds for that period. Changes only by closing `recorded_to` once, by `superseded_by`, by a state
     transition, and by erasure.
-    Erasure: content, value and provenance are emptied, state becomes `erased`.
+    Erasure: content, value and provenance are emptied, state becomes `erased`; the database then empties `salt`.
     """
 
     memory = TenantForeignKey(MemoryHead)
@@ -334,6 +345,7 @@ class MemoryVersion(TenantModel):
     deletion_epoch = models.BigIntegerField()
     authority_revision = models.CharField(max_length=64, blank=True)
     content_hash = models.CharField(max_length=64)
+    salt = models.UUIDField(null=True, editable=False, db_default=RandomUUID())
 
     class Meta:
         """Name the table."""
@@ -362,6 +374,7 @@ class MemoryVersion(TenantModel):
                 condition=Q(recorded_to__isnull=True),
                 name="memory_versions_held",
             ),
+            models.Index(fields=["tenant", "written_in"], name="memory_versions_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -369,7 +382,7 @@ class MemoryVersion(TenantModel):
         return f"v{self.version} part {self.part}"
 
 
-class MemoryEvidence(TenantModel):
+class MemoryEvidence(LedgerModel):
     """One claim of one memory: what one statement of one source says of it. A set, never a counter.
 
     Row: the source says it. Absent: it does not. `superseded_at` and `superseded_by` are set once, by a ruling;
@@ -424,6 +437,7 @@ class MemoryEvidence(TenantModel):
                 fields=["tenant", "memory"], condition=~Q(stance=Stance.SUPPORTS), name="memory_evidence_against"
             ),
             models.Index(fields=["tenant", "source_kind", "source_id"], name="memory_evidence_by_source"),
+            models.Index(fields=["tenant", "written_in"], name="memory_evidence_written_in"),
         ]
 
     def __str__(self) -> str:
@@ -431,7 +445,7 @@ class MemoryEvidence(TenantModel):
         return f"{self.source_kind}:{self.source_id}:{self.statement}"
 
 
-class Ruling(TenantModel):
+class Ruling(LedgerModel):
     """A person's settlement of claims of one memory, stored as one more piece of evidence; append-only.
 
     Row: it was ruled. Absent: nobody ruled. `settles` and `winner` are source identities as text, so that the
@@ -457,6 +471,9 @@ class Ruling(TenantModel):
         default_permissions = ()
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "memory", "sequence"], name="rulings_of_a_memory_have_one_order")
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "written_in"], name="rulings_written_in"),
         ]
 
     def __str__(self) -> str:

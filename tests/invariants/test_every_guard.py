@@ -14,6 +14,7 @@ from tests.invariants import (
     test_3_evidence_is_a_set,
     test_4_nothing_sent_is_lost,
     test_5_rulings_are_evidence,
+    test_6_the_ledger_is_sealed,
     test_lifecycles,
 )
 from tests.invariants.attacks import Connection, name_of
@@ -29,10 +30,11 @@ BY_NAME = {
         test_4_nothing_sent_is_lost.ATTACKS,
         test_4_nothing_sent_is_lost.BARRIERS,
         test_5_rulings_are_evidence.ATTACKS,
+        test_6_the_ledger_is_sealed.ATTACKS,
         test_lifecycles.ATTACKS,
     )
     for attack in attacks
-} | {"evidence_edges_lead_to_another"}
+} | {"evidence_edges_lead_to_another", *test_6_the_ledger_is_sealed.ERASURES}
 SECURED = "(SELECT oid FROM pg_class WHERE relrowsecurity)"
 
 

@@ -20,6 +20,7 @@ from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_ca
 from memoryhub.usecases.recall import RecallInput, recall_memories
 from memoryhub.usecases.review import Resolution, Verb, resolve_review
 from memoryhub.usecases.revoke import revoke
+from memoryhub.usecases.seal_ledger import seal_ledger
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
 
@@ -57,6 +58,7 @@ def make_world() -> World:
         index_memory(tenant_id=cast.tenant_id, memory_id=memory_id, now=clock.now())
         _add_rows(cast)
     recall_memories(caller=cast.caller, question=RecallInput(query="django"), now=clock.now())
+    seal_ledger(tenant_id=cast.tenant_id, now=clock.now(), waits=True)
     with tenant_context(cast.tenant_id, read_only=True):
         ids = {name: str(fetch_all(sql=sql, params=[])[0][0]) for name, sql in _IDS.items()}
     return World(cast, {**ids, "memory": memory_id, "tenant": cast.tenant_id})
@@ -107,7 +109,7 @@ def _add_rows(cast: Cast) -> None:
     create_scope(tenant=tenant, kind="project", key="empty", name="Empty", owner=cast.alice, now=now)
     for table, changes in _LONE:
         copy_row(table=table, changes=changes)
-    first = Evidence.objects.filter(kind="event_span", evidence_key__startswith="ev_").order_by("id").first()
+    first = Evidence.objects.filter(kind="event_span", evidence_key__startswith="ev_").order_by("id")[0]
     above, below, derived = (Evidence.objects.get(evidence_key=key) for key in ("above", "below", "derived"))
     EvidenceEdge.objects.create(tenant=tenant, child=below, parent=above)
     EvidenceEdge.objects.create(tenant=tenant, child=derived, parent=first)
@@ -174,6 +176,8 @@ _IDS = {
     "told": "SELECT id FROM outbox WHERE state = 'waiting' ORDER BY id LIMIT 1",
     "revocation": "SELECT id FROM revocations",
     "audit": "SELECT id FROM audit_events ORDER BY id LIMIT 1",
+    "seal": "SELECT id FROM ledger_seals ORDER BY number LIMIT 1",
+    "entry": "SELECT id FROM ledger_entries ORDER BY position LIMIT 1",
     "decided_item": "SELECT id FROM review_items WHERE state = 'decided' ORDER BY id LIMIT 1",
     "settled_conflict": "SELECT id FROM conflict_sets WHERE state <> 'open' ORDER BY id LIMIT 1",
     "erased_evidence": "SELECT id FROM evidence WHERE evidence_key = 'erased'",

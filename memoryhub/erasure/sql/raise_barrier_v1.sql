@@ -9,7 +9,8 @@ DECLARE
     v_epoch bigint;
     v_memories uuid[];
     v_bare uuid[];
-    v_hidden int;
+    v_hidden jsonb;
+    v_closed jsonb;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(v_scope::text, 0));
     UPDATE scopes SET deletion_epoch = deletion_epoch + 1 WHERE tenant_id = v_tenant AND id = v_scope
@@ -44,27 +45,32 @@ BEGIN
 
     -- What was written from a withdrawn claim is hidden at every instant of both clocks, words and all, and so is a
     -- value that no live claim states any more.
-    UPDATE memory_versions held SET state = 'revoked'
-    WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_memories)
-      AND held.state IN ('active', 'superseded', 'needs_review', 'expired')
-      AND (held.candidate_id IN (
-              SELECT candidate_id FROM memory_evidence
-              WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid)
-           OR NOT EXISTS (
-              SELECT FROM memory_evidence claim
-              WHERE claim.tenant_id = v_tenant AND claim.memory_id = held.memory_id AND claim.withdrawn_by IS NULL
-                AND claim.value_digest IS NOT DISTINCT FROM held.value_digest));
-    GET DIAGNOSTICS v_hidden = ROW_COUNT;
+    WITH hidden AS (
+        UPDATE memory_versions held SET state = 'revoked'
+        WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_memories)
+          AND held.state IN ('active', 'superseded', 'needs_review', 'expired')
+          AND (held.candidate_id IN (
+                  SELECT candidate_id FROM memory_evidence
+                  WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid)
+               OR NOT EXISTS (
+                  SELECT FROM memory_evidence claim
+                  WHERE claim.tenant_id = v_tenant AND claim.memory_id = held.memory_id AND claim.withdrawn_by IS NULL
+                    AND claim.value_digest IS NOT DISTINCT FROM held.value_digest))
+        RETURNING held.id
+    ) SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') INTO v_hidden FROM hidden;
 
     -- A memory without any claim ends here; one that keeps some is folded anew by the use case.
     UPDATE memory_heads SET version = version + 1, has_open_conflict = false, modality = 'possible',
         confidence = 0, support = 0, opposition = 0, independent_evidence_count = 0, derived_at = v_now,
         deletion_epoch = v_epoch, last_recorded_at = greatest(v_now, last_recorded_at + interval '1 microsecond')
     WHERE tenant_id = v_tenant AND id = ANY (v_bare);
-    UPDATE memory_versions held SET recorded_to = head.last_recorded_at
-    FROM memory_heads head
-    WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_bare) AND held.recorded_to IS NULL
-      AND head.tenant_id = v_tenant AND head.id = held.memory_id;
+    WITH closed AS (
+        UPDATE memory_versions held SET recorded_to = head.last_recorded_at
+        FROM memory_heads head
+        WHERE held.tenant_id = v_tenant AND held.memory_id = ANY (v_bare) AND held.recorded_to IS NULL
+          AND head.tenant_id = v_tenant AND head.id = held.memory_id
+        RETURNING held.id
+    ) SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') INTO v_closed FROM closed;
     UPDATE conflict_sets SET state = 'dissolved', closed_at = v_now
     WHERE tenant_id = v_tenant AND memory_id = ANY (v_bare) AND state = 'open';
     -- What waits for a person ends here, as a recorded decision; what nobody decided yet the barrier will refuse.
@@ -89,9 +95,10 @@ BEGIN
     )
     INSERT INTO merge_decisions (id, tenant_id, candidate_id, scope_id, action, requires_person, reason,
         policy_version, decider_id, expected_version, resulting_version, deletion_epoch, inputs_digest, facts,
-        recorded_at)
+        effects, recorded_at)
     SELECT uuidv7(), v_tenant, ended.id, v_scope, 'REJECT', false, 'barred_by_revocation', ended.policy_version,
-        (p->>'principal')::uuid, 0, 0, v_epoch, '', '{}', v_now
+        (p->>'principal')::uuid, 0, 0, v_epoch, '', '{}', jsonb_build_object('statuses', jsonb_build_array(
+            jsonb_build_object('id', ended.id, 'status', 'rejected', 'reason', 'barred_by_revocation'))), v_now
     FROM ended;
     DELETE FROM search_documents WHERE tenant_id = v_tenant AND memory_id = ANY (v_memories);
     UPDATE review_items SET state = 'withdrawn', decided_at = v_now, outcome = 'erasure_started'
@@ -101,7 +108,15 @@ BEGIN
               WHERE tenant_id = v_tenant AND scope_id = v_scope AND status = 'rejected'));
     INSERT INTO outbox (id, tenant_id, topic, key, version, attempts, next_attempt_at, created_at, last_error)
     SELECT uuidv7(), v_tenant, 'memory_revoked', memory, 0, 0, v_now, v_now, '' FROM unnest(v_memories) AS memory;
-    RETURN jsonb_build_object('revocation', p->>'id', 'epoch', v_epoch, 'hidden', v_hidden,
+    -- Written down in the transaction of the barrier: whoever verifies the ledger finds here what it changed.
+    UPDATE revocations SET effects = jsonb_build_object('hides', v_hidden, 'closes', v_closed,
+        'withdraws', (SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') FROM memory_evidence
+                      WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid),
+        'ends', (SELECT coalesce(jsonb_agg(jsonb_build_object('memory', id, 'version', version,
+                                                              'recorded_at', last_recorded_at) ORDER BY id), '[]')
+                 FROM memory_heads WHERE tenant_id = v_tenant AND id = ANY (v_bare)))
+    WHERE tenant_id = v_tenant AND id = (p->>'id')::uuid;
+    RETURN jsonb_build_object('revocation', p->>'id', 'epoch', v_epoch, 'hidden', jsonb_array_length(v_hidden),
                               'to_fold', (SELECT coalesce(jsonb_agg(memory), '[]') FROM unnest(v_memories) AS memory
                                           WHERE memory <> ALL (v_bare)));
 END $$;

@@ -120,13 +120,24 @@ BEGIN
     END IF;
     INSERT INTO merge_decisions (id, tenant_id, candidate_id, memory_id, scope_id, action, requires_person, reason,
         verb, verb_reason, policy_version, decider_id, expected_version, resulting_version, deletion_epoch,
-        inputs_digest, facts, recorded_at)
+        inputs_digest, facts, effects, recorded_at)
     VALUES ((p#>>'{decision,id}')::uuid, v_tenant, (p->>'candidate_id')::uuid,
         v_touched, v_scope, p->>'action',
         coalesce((p->>'requires_person')::boolean, false), p->>'reason',
         coalesce(p->>'verb', ''), coalesce(p->>'verb_reason', ''), p->>'policy_version',
         (p->>'decider')::uuid, v_expected, v_version, v_epoch, p#>>'{decision,inputs_digest}',
-        p#>'{decision,facts}', v_recorded);
+        p#>'{decision,facts}',
+        -- What the decision changes in rows that may change: whoever verifies the ledger finds it here.
+        jsonb_strip_nulls(jsonb_build_object(
+            'closes', (SELECT jsonb_agg(gone->'id') FROM jsonb_array_elements(p->'close') AS gone),
+            'statuses', CASE WHEN p ? 'status' THEN jsonb_build_array(jsonb_build_object(
+                'id', p->>'candidate_id', 'status', p->>'status',
+                'reason', CASE WHEN p ? 'candidate' THEN p->>'reason'
+                          ELSE coalesce(p->>'status_reason', p->>'reason') END)) ELSE '[]' END
+                || coalesce(p->'other_candidates', '[]'),
+            'dismisses', p->'dismissed',
+            'conflict', CASE WHEN p ? 'conflict' THEN (p->'conflict') - 'members' END)),
+        v_recorded);
 
     IF p ? 'status' AND NOT p ? 'candidate' THEN
         -- What was accepted stays so while a late claim only contests it; a ruling against it ends it.
