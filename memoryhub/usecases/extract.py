@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.callers import Actor, Caller, derive_digest_key
+from memoryhub.access.models import PrincipalKind
 from memoryhub.access.queries import ScopeAccess
-from memoryhub.extraction import get_extractor
+from memoryhub.extraction import ExtractorMissing, get_extractor
 from memoryhub.extraction.fallback import propose_transcript
-from memoryhub.extraction.interfaces import EventText, ExtractionFailed, Proposal
-from memoryhub.lib.db import fetch_all
+from memoryhub.extraction.interfaces import (
+    DeclaredPredicate,
+    EventText,
+    ExtractionContext,
+    ExtractionFailed,
+    Extractor,
+    Proposal,
+)
+from memoryhub.extraction.rules import may_correct
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
-from memoryhub.types.enums import Trust
+from memoryhub.types.enums import Cardinality, Trust
 from memoryhub.usecases.propose import (
     CandidateInput,
     CandidateReused,
@@ -25,6 +35,8 @@ from memoryhub.usecases.propose import (
     ValueRefused,
     append_candidate,
     draft_candidate,
+    judge_source,
+    redact_proposal,
     words_of,
 )
 
@@ -38,7 +50,7 @@ _EVENT = """
         sender.id::text, sender.kind, sender.username, sender.rank,
         scope.kind, scope.key, scope.name, scope.owner_id::text, scope.deletion_epoch, scope.retention_class,
         scope.access_policy_id::text, tenant.slug, encode(tenant.digest_salt, 'hex'),
-        record.deletion_epoch
+        record.deletion_epoch, record.source_type, record.session_key, author.kind, record.content_ref
     FROM source_events record
     JOIN principals author ON author.id = record.actor_id
     JOIN principals sender ON sender.id = record.sender_id
@@ -46,6 +58,17 @@ _EVENT = """
     JOIN tenants tenant ON tenant.id = record.tenant_id
     LEFT JOIN source_event_bodies body ON body.event_id = record.id
     WHERE record.tenant_id = %s AND record.id = %s
+"""
+# A day of one scope is looked through at most, along the index of its times.
+_EARLIER = """
+    SELECT body.payload, record.occurred_at, record.source_seq
+    FROM source_events record JOIN source_event_bodies body ON body.event_id = record.id
+    WHERE record.tenant_id = %(tenant)s AND record.scope_id = %(scope)s AND record.session_key = %(session)s
+      AND record.actor_id = %(actor)s AND record.id <> %(event)s AND body.payload IS NOT NULL
+      AND record.source_type = %(source_type)s
+      AND record.occurred_at BETWEEN %(at)s - interval '1 day' AND %(at)s
+      AND (record.occurred_at, record.source_seq) < (%(at)s, %(seq)s)
+    ORDER BY record.occurred_at DESC, record.source_seq DESC LIMIT 5
 """
 
 
@@ -68,6 +91,21 @@ class Extracted:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Hold one event as it was read for an extractor, with what the extractor may know beside it."""
+
+    event_id: str
+    event_key: str
+    extractor_version: str
+    extractor: Extractor | None
+    words: EventText
+    context: ExtractionContext
+    caller: Caller
+    scope: ScopeAccess
+    source: SourceFacts
+
+
 def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> Extracted:
     """Propose what an extractor finds in an event, inside an open transaction: the first 20 proposals of it.
 
@@ -75,11 +113,26 @@ def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now:
     other proposals are made all the same. Failure, refusals and more than 20 stand in the note. An event without
     a body (erased, or behind a barrier) proposes nothing.
     """
+    look = read_event(tenant_id=tenant_id, event_id=event_id, extractor_version=extractor_version)
+    if look is None:
+        return Extracted(0)
+    if look.extractor is None:
+        return propose_found(look=look, found=None, notes=("extractor_missing",), now=now)
+    try:
+        found = look.extractor.extract(look.words, look.context)
+    except ExtractionFailed as failure:
+        return propose_found(look=look, found=None, notes=(failure.code,), now=now)
+    return propose_found(look=look, found=found, notes=(), now=now)
+
+
+def read_event(*, tenant_id: str, event_id: str, extractor_version: str) -> Look | None:
+    """Return an event as an extractor sees it, or None if there are no words of it (any more)."""
     rows = fetch_all(sql=_EVENT, params=[tenant_id, event_id])
     if not rows or rows[0][7] is None:
-        return Extracted(0)
+        return None
     row = rows[0]
-    text = words_of(json.loads(row[7]) if isinstance(row[7], str) else row[7])
+    payload = json.loads(row[7]) if isinstance(row[7], str) else row[7]
+    text = words_of(payload)
     trust = Trust(row[2])
     caller = Caller(
         principal_id=row[13],
@@ -115,60 +168,134 @@ def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now:
         text=text,
         root=row[6],
         deletion_epoch=row[26],
+        is_person=row[29] == PrincipalKind.HUMAN,
+        **judge_source(
+            source_type=row[27], payload=payload, content_ref=row[30], is_person=row[29] == PrincipalKind.HUMAN
+        ),
     )
     words = EventText(
         text=text,
         subject=f"person:{row[11]}",
         is_first_party=trust is Trust.FIRST_PARTY,
         occurred_at=row[3],
+        source_type=row[27],
+        source_seq=row[4],
     )
-    transcript = propose_transcript(event=words, key=event_id)
-    notes: list[str] = []
     try:
-        found = get_extractor(version=extractor_version).extract(words)
-    except ExtractionFailed:
+        extractor = get_extractor(version=extractor_version)
+    except ExtractorMissing:
+        extractor = None
+    context = ExtractionContext(
+        predicates=_list_predicates(tenant_id=tenant_id),
+        earlier=_list_earlier(tenant_id=tenant_id, source=source, words=words, session=row[28]),
+    )
+    return Look(event_id, row[8], extractor_version, extractor, words, context, caller, scope, source)
+
+
+def _list_predicates(*, tenant_id: str) -> tuple[DeclaredPredicate, ...]:
+    """Return the tenant's fact keys with what people call them; a pattern of keys has no value of its own."""
+    rows = fetch_records(
+        sql="SELECT * FROM predicates WHERE tenant_id = %s AND strpos(fact_key, '*') = 0 ORDER BY fact_key",
+        params=[tenant_id],
+    )
+    return tuple(
+        DeclaredPredicate(
+            fact_key=row["fact_key"],
+            labels=list_labels(fact_key=row["fact_key"], name=row.get("name") or ""),
+            value_schema=row["value_schema"] if isinstance(row["value_schema"], dict) else None,
+            is_many=row["cardinality"] == Cardinality.MANY,
+        )
+        for row in rows
+    )
+
+
+def list_labels(*, fact_key: str, name: str) -> tuple[str, ...]:
+    """Return the words for a predicate: the names it was given, and its key where that has several words.
+
+    Names in several languages stand in one text, with `/`, `;` or `|` between.
+    """
+    named = [part.strip() for part in re.split("[/;|；、]", name) if part.strip()]
+    last = fact_key.rpartition(".")[2]
+    if "_" in last:
+        named.append(last.replace("_", " "))
+    return tuple(dict.fromkeys(named))
+
+
+def _list_earlier(*, tenant_id: str, source: SourceFacts, words: EventText, session: str) -> tuple[EventText, ...]:
+    if not session or not may_correct(text=words.text):
+        return ()
+    rows = fetch_records(
+        sql=_EARLIER,
+        params={
+            "tenant": tenant_id,
+            "scope": source.scope_id,
+            "session": session,
+            "actor": source.actor.id,
+            "event": source.id,
+            "source_type": words.source_type,
+            "at": words.occurred_at,
+            "seq": words.source_seq,
+        },
+    )
+    return tuple(
+        replace(
+            words,
+            text=words_of(row["payload"]),
+            occurred_at=row["occurred_at"],
+            source_seq=row["source_seq"],
+        )
+        for row in rows
+    )
+
+
+def propose_found(*, look: Look, found: list[Proposal] | None, notes: tuple[str, ...], now: datetime) -> Extracted:
+    """Propose what was found, or the words themselves where nothing could be read (None) or something was refused."""
+    transcript = propose_transcript(event=look.words, key=look.event_id)
+    told = list(notes)
+    if found is None:
         found = [transcript]
-        notes.append("extraction_failed")
     if len(found) > MOST_PROPOSALS:
-        notes.append(f"more_than_{MOST_PROPOSALS}")
+        told.append(f"more_than_{MOST_PROPOSALS}")
     waiting = deque(found[:MOST_PROPOSALS])
     proposed = number = 0
     while waiting:
         proposal = waiting.popleft()
         try:
+            described = redact_proposal(proposal=_describe(proposal, look, number))
             draft = draft_candidate(
-                caller=caller,
-                scope=scope,
-                proposal=_describe(proposal, scope, row[8], extractor_version, number),
-                source=source,
-                now=now,
+                caller=look.caller, scope=look.scope, proposal=described, source=look.source, now=now
             )
-            append_candidate(caller=caller, draft=draft, now=now)
+            append_candidate(caller=look.caller, draft=draft, now=now)
             proposed += 1
         except tuple(_REFUSALS) as refusal:
-            notes.append(_REFUSALS[type(refusal)])
+            told.append(_REFUSALS[type(refusal)])
             if proposal is not transcript and transcript not in waiting:
                 waiting.append(transcript)
         number += 1
-    return Extracted(proposed, " ".join(dict.fromkeys(notes)))
+    return Extracted(proposed, " ".join(dict.fromkeys(told)))
 
 
-def _describe(
-    proposal: Proposal, scope: ScopeAccess, event_key: str, extractor_version: str, number: int
-) -> CandidateInput:
+def _describe(proposal: Proposal, look: Look, number: int) -> CandidateInput:
+    shown: dict[str, Any] = (
+        {} if proposal.needs_validation else {"evidence": (EvidenceInput(event_id=look.event_key, span=proposal.span),)}
+    )
     return CandidateInput(
-        scope=(scope.kind, scope.key),
+        scope=(look.scope.kind, look.scope.key),
         subject=proposal.subject,
         fact_key=proposal.fact_key,
         content=proposal.content,
         value=proposal.value,
-        evidence=(EvidenceInput(event_id=event_key, span=proposal.span),),
         kind=proposal.kind,
         memory_type=proposal.memory_type,
         conditions=proposal.conditions,
         epistemic_status=proposal.epistemic_status,
         confidence=proposal.confidence,
+        stance=proposal.stance,
+        valid_from=proposal.valid_from,
+        valid_to=proposal.valid_to,
         statement=number,
-        extractor=extractor_version.partition("/")[0],
-        extractor_version=extractor_version,
+        extractor=look.extractor_version.partition("/")[0],
+        extractor_version=look.extractor_version,
+        rule_digest=proposal.rule_digest,
+        **shown,
     )

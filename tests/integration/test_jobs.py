@@ -12,7 +12,7 @@ from django.db import connection
 from memoryhub.access import operations
 from memoryhub.access.models import Tenant
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.extraction.interfaces import EventText, ExtractionFailed, Proposal
+from memoryhub.extraction.interfaces import EventText, ExtractionContext, ExtractionFailed, Proposal
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
@@ -142,7 +142,7 @@ def test_a_refused_proposal_leaves_the_others_and_the_words() -> None:
     cast = make_cast()
     with tenant_context(cast.tenant_id):
         Predicate.objects.create(
-            tenant=cast.tenant, fact_key="preference.general", value_schema={"type": "string", "maxLength": 5}
+            tenant=cast.tenant, fact_key="preference.likes", value_schema={"type": "string", "maxLength": 5}
         )
     words = "我一直喜欢很长很长的回答。" + LANGUAGE
     say(cast, words)
@@ -182,7 +182,7 @@ class Stubborn:
     def __init__(self, *subjects: str) -> None:
         self.subjects = subjects
 
-    def extract(self, event: EventText) -> list[Proposal]:
+    def extract(self, event: EventText, context: ExtractionContext) -> list[Proposal]:  # noqa: ARG002  words are enough
         if not self.subjects:
             raise ExtractionFailed
         return [
