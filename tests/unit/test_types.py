@@ -6,13 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryhub.types.cognitive import (
-    CognitiveTypeTaken,
-    Decay,
-    UnknownCognitiveType,
-    get_decay,
-    register_cognitive_type,
-)
+from memoryhub.types.cognitive import get_decay
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
 from memoryhub.types.enums import (
     CANDIDATE_TRANSITIONS,
@@ -65,17 +59,6 @@ def test_types_forget_at_their_own_pace_in_one_shape() -> None:
         assert retained == sorted(retained, reverse=True)
         assert retained[0] == 1.0
         assert retained[-1] > 0
-
-
-def test_an_application_registers_its_own_type_once() -> None:
-    decay = Decay(a=1.0, tau=timedelta(days=1), b=1.0)
-    with pytest.raises(UnknownCognitiveType):
-        get_decay(memory_type="rumour")
-    register_cognitive_type(name="rumour", decay=decay)
-    register_cognitive_type(name="rumour", decay=decay)
-    assert get_decay(memory_type="rumour").retain(timedelta(days=1)) == 0.5
-    with pytest.raises(CognitiveTypeTaken):
-        register_cognitive_type(name="rumour", decay=Decay(a=1.0, tau=timedelta(days=2), b=1.0))
 
 
 @pytest.mark.parametrize(
