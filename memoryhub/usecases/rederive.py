@@ -102,7 +102,7 @@ def check_memories(*, tenant_id: str, policy: MergePolicy | None = None) -> Iter
     """
     rules = policy or MergePolicy()
     for memory_id in list_memory_ids(tenant_id=tenant_id):
-        with naming_errors(), tenant_context(tenant_id, read_only=True):
+        with naming_errors(), tenant_context(tenant_id, read_only=True, one_snapshot=True):
             yield from check_memory(tenant_id=tenant_id, memory_id=memory_id, policy=rules)
 
 
