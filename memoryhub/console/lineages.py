@@ -11,8 +11,7 @@ from memoryhub.access.callers import Caller
 from memoryhub.console import words
 from memoryhub.console.memory_queries import ClaimRow
 from memoryhub.console.shapes import Evidence, Lineage, Tally
-from memoryhub.kernel.lineage import group_lineages
-from memoryhub.kernel.values import Facet
+from memoryhub.kernel.lineage import count_lineages, number_lineages
 from memoryhub.types.enums import Availability, Stance, Trust
 from memoryhub.usecases.propose import words_of
 
@@ -31,44 +30,30 @@ def group_claims(
 
     `is_earlier` tells of a claim that it is about an earlier period than the one that is looked at.
     """
-    by_key = {str(index): claim for index, claim in enumerate(claims)}
-    facets = [
-        Facet(
-            key=key,
-            weight=claim.weight,
-            observed_at=claim.received_at,
-            roots=frozenset(claim.roots) or frozenset({claim.source}),
-            principals=frozenset({claim.author}),
-        )
-        for key, claim in by_key.items()
-    ]
-    groups = [sorted(int(facet.key) for facet in group) for group in group_lineages(facets=facets)]
+    numbers = number_lineages(pieces=[_list_roots(claim) for claim in claims])
+    groups: dict[int, list[ClaimRow]] = {}
+    for claim, number in zip(claims, numbers, strict=True):
+        groups.setdefault(number, []).append(claim)
     return [
         replace(
-            _make_lineage(index, [by_key[str(key)] for key in group], hue_of, caller),
-            is_earlier=all(is_earlier(by_key[str(key)]) for key in group),
+            _make_lineage(index, group, hue_of, caller),
+            is_earlier=all(is_earlier(claim) for claim in group),
         )
-        for index, group in enumerate(sorted(groups))
+        for index, group in enumerate(groups.values())
     ]
+
+
+def _list_roots(claim: ClaimRow) -> set[str]:
+    return set(claim.roots) or {claim.source}
 
 
 def tally_side(*, claims: Sequence[ClaimRow], value: str, hue: str, side: str) -> Tally:
     """Count the independent lineages and the items that speak for one side."""
     speaking = [claim for claim in claims if claim.stance == Stance.SUPPORTS and not is_gone(claim=claim)]
-    facets = [
-        Facet(
-            key=str(index),
-            weight=claim.weight,
-            observed_at=claim.received_at,
-            roots=frozenset(claim.roots) or frozenset({claim.source}),
-            principals=frozenset({claim.author}),
-        )
-        for index, claim in enumerate(speaking)
-    ]
     return Tally(
         value=value,
         hue=hue,
-        independent=len(group_lineages(facets=facets)),
+        independent=count_lineages(pieces=map(_list_roots, speaking)),
         items=len(speaking),
         side="standing" if side == "standing" else "proposed",
     )

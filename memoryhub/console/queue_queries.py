@@ -8,6 +8,7 @@ from typing import Any
 
 from memoryhub.access.callers import Caller
 from memoryhub.access.queries import list_scopes
+from memoryhub.kernel.lineage import count_lineages
 from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.types.enums import ReviewKind
 
@@ -113,8 +114,8 @@ _ROWS = (
         coalesce(nullif(holder.display_name, ''), holder.username) AS lease_holder, item.lease_expires_at,
         subject.label AS subject, scope.kind AS scope_kind, scope.key AS scope_key, candidate.memory_type,
         candidate.fact_key, candidate.conditions, candidate.value, standing.id IS NOT NULL AS has_standing,
-        standing.value AS standing, coalesce(claims.support, 0) AS support,
-        coalesce(claims.opposition, 1) AS opposition, coalesce(claims.sources, 1) AS sources,
+        standing.value AS standing, claims.support, claims.opposition,
+        coalesce(claims.sources, 1) AS sources,
         coalesce(nullif(proposer.display_name, ''), proposer.username) AS proposer
     FROM matching item
     JOIN memory_candidates candidate ON candidate.tenant_id = item.tenant_id AND candidate.id = item.candidate_id
@@ -130,10 +131,10 @@ _ROWS = (
         ORDER BY part.value_digest IS NOT DISTINCT FROM candidate.value_digest, part.valid_from LIMIT 1
     ) standing ON true
     LEFT JOIN LATERAL (
-        SELECT count(DISTINCT claim.roots) FILTER (WHERE claim.value_digest IS NOT DISTINCT FROM
-                   standing.value_digest) AS support,
-               count(DISTINCT claim.roots) FILTER (WHERE claim.value_digest IS NOT DISTINCT FROM
-                   candidate.value_digest) AS opposition,
+        SELECT coalesce(jsonb_agg(DISTINCT claim.roots) FILTER (WHERE claim.value_digest IS NOT DISTINCT FROM
+                   standing.value_digest), '[]') AS support,
+               coalesce(jsonb_agg(DISTINCT claim.roots) FILTER (WHERE claim.value_digest IS NOT DISTINCT FROM
+                   candidate.value_digest), '[]') AS opposition,
                count(*) AS sources
         FROM memory_evidence claim
         WHERE claim.tenant_id = item.tenant_id AND claim.memory_id = item.memory_id AND claim.withdrawn_by IS NULL
@@ -156,7 +157,16 @@ def list_item_ids(*, caller: Caller, wanted: QueueFilter, now: datetime) -> list
 def list_items(*, caller: Caller, wanted: QueueFilter, now: datetime, offset: int) -> list[ItemRow]:
     """Return one page of matching items, oldest first."""
     params = _describe(caller, wanted, now) | {"limit": PAGE_SIZE, "offset": offset}
-    return [ItemRow(**row) for row in fetch_records(sql=_ROWS, params=params)]
+    return [ItemRow(**_count_sides(row)) for row in fetch_records(sql=_ROWS, params=params)]
+
+
+def _count_sides(row: dict[str, Any]) -> dict[str, Any]:
+    """Count the lineages of each side; a candidate without a memory stands alone against nothing."""
+    support, opposition = row["support"], row["opposition"]
+    return row | {
+        "support": 0 if support is None else count_lineages(pieces=map(set, support)),
+        "opposition": 1 if opposition is None else count_lineages(pieces=map(set, opposition)),
+    }
 
 
 def list_facets(*, caller: Caller, wanted: QueueFilter, now: datetime, name: str) -> list[Facet]:

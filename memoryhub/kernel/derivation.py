@@ -20,8 +20,8 @@ def derive(*, facets: Iterable[Facet], rule: DerivationRule, as_of: datetime) ->
     """Return what the facets amount to at an instant.
 
     A lineage weighs as much as its heaviest item; lineages combine by noisy-or, first within a source
-    principal up to the rule's cap, then across principals. The result's weight, its confidence, is the
-    support that opposition leaves.
+    principal up to the rule's cap for their trust, then across principals. The result's weight, its confidence, is
+    the support that opposition leaves.
     """
     unique = {facet.key: facet for facet in facets}
     live = [facet for facet in unique.values() if not facet.superseded]
@@ -45,20 +45,32 @@ def _combine(facets: list[Facet], rule: DerivationRule, as_of: datetime) -> tupl
     if not facets:
         return 0.0, 0
     if len(facets) == 1:
-        return round(min(_weigh(facets[0], rule, as_of), rule.principal_cap), _DIGITS), 1
-    by_principal: dict[frozenset[str], list[float]] = {}
+        return round(_weigh(facets[0], rule, as_of), _DIGITS), 1
+    by_principal: dict[frozenset[str], dict[float, list[float]]] = {}
     lineages = group_lineages(facets=facets)
     for lineage in lineages:
-        weight, principals = max((_weigh(facet, rule, as_of), sorted(facet.principals)) for facet in lineage)
-        by_principal.setdefault(frozenset(principals), []).append(weight)
-    shares = [min(_noisy_or(weights), rule.principal_cap) for weights in by_principal.values()]
-    return round(_noisy_or(shares), _DIGITS), len(lineages)
+        weight, cap, principals = max(
+            (_weigh(facet, rule, as_of), _cap(facet, rule), sorted(facet.principals)) for facet in lineage
+        )
+        by_principal.setdefault(frozenset(principals), {}).setdefault(cap, []).append(weight)
+    return round(_noisy_or([_share(by_cap) for by_cap in by_principal.values()]), _DIGITS), len(lineages)
+
+
+def _share(by_cap: dict[float, list[float]]) -> float:
+    """Return how far one principal reaches: what has a low cap stays below it, whatever stands beside it."""
+    reached = 0.0
+    for cap, weights in sorted(by_cap.items()):
+        reached = min(_noisy_or([reached, *weights]), cap)
+    return reached
+
+
+def _cap(facet: Facet, rule: DerivationRule) -> float:
+    return rule.caps.get(facet.trust, rule.principal_cap)
 
 
 def _weigh(facet: Facet, rule: DerivationRule, as_of: datetime) -> float:
-    if rule.retention is None:
-        return facet.weight
-    return facet.weight * rule.retention(max(as_of - facet.observed_at, _NOW))
+    kept = 1.0 if rule.retention is None else rule.retention(max(as_of - facet.observed_at, _NOW))
+    return min(facet.weight * kept, _cap(facet, rule))
 
 
 def _noisy_or(shares: list[float]) -> float:

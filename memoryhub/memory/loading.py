@@ -172,6 +172,7 @@ def _read_claim(row: dict[str, Any]) -> Claim:
         stance=Stance(row["stance"]),
         effective=row["effective"],
         validated=row["validated"],
+        trust=Trust(row["trust"]),
     )
 
 

@@ -6,14 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.kernel.lineage import group_lineages
-from memoryhub.kernel.values import Facet
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_json, naming_errors
 from memoryhub.lib.hashing import sha256_hex
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.loading import read_instant, source_of
 from memoryhub.memory.records import Committed
+from memoryhub.policy.belief import count_supporting_lineages
 from memoryhub.types.enums import CandidateStatus, Cardinality, ConflictState, MergeAction, ReviewKind
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memoryhub.memory.records import CandidateRecord, MemoryState
-    from memoryhub.types.claims import Claim, OpenConflict, Part, Ruling, SourceIdentity
+    from memoryhub.types.basis import Basis
+    from memoryhub.types.claims import Claim, OpenConflict, Ruling, SourceIdentity
     from memoryhub.types.decision import Belief, Changes, Decision
 
 
@@ -284,7 +284,7 @@ def _add_parts(payload: dict[str, Any], candidate: CandidateRecord, state: Memor
                 "since": part.since.isoformat(),
                 "replaced_digest": part.replaced_digest,
                 "source_event_ids": sorted(source.key for source in part.supporters if source.kind == "event"),
-                "independent": count_lineages(part=part, claims=claims),
+                "independent": count_supporting_lineages(part=part, claims=claims),
                 "validation_method": "review" if part.validated else "",
                 "reviewed_by": None,
                 "validated_at": None,
@@ -293,24 +293,6 @@ def _add_parts(payload: dict[str, Any], candidate: CandidateRecord, state: Memor
             }
             for number, (row_id, part) in enumerate(written, start=1)
         ]
-
-
-def count_lineages(*, part: Part, claims: Mapping[SourceIdentity, Claim]) -> int:
-    """Return how many independent lineages support a part."""
-    known = [claims[source] for source in part.supporters if source in claims]
-    if len(known) <= 1:
-        return len(known)
-    facets = [
-        Facet(
-            key=claim.source.as_text(),
-            weight=claim.weight,
-            observed_at=claim.observed_at,
-            roots=claim.roots or frozenset({claim.source.as_text()}),
-            principals=frozenset({claim.author.principal}),
-        )
-        for claim in known
-    ]
-    return len(group_lineages(facets=facets))
 
 
 def _add_conflict(payload: dict[str, Any], candidate: CandidateRecord, state: MemoryState, changes: Changes) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.queries import ScopeNotFound, access_scope_by_id
+from memoryhub.kernel.lineage import number_lineages
 from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.memory.exceptions import MemoryNotFound
 
@@ -333,9 +334,7 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
                 item.observed_at, item.recorded_at,
                 event.source_type, event.trust, claim.author_id::text,
                 coalesce(nullif(author.display_name, ''), author.username) AS author_name,
-                ARRAY(SELECT root.root::text FROM evidence_roots root
-                      WHERE root.tenant_id = item.tenant_id AND root.evidence_id = item.id
-                      ORDER BY root.root) AS roots,
+                claim.roots::text[] AS roots,
                 claim.stance, CASE WHEN claim.withdrawn_by IS NULL THEN candidate.value END AS value,
                 claim.value_digest, claim.valid_from, claim.valid_to, claim.weight, claim.superseded_at,
                 claim.candidate_id::text, item.event_id::text
@@ -363,24 +362,8 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
         elif row["quote"] is not None and salt is not None:
             row["digest_matches"] = caller.digest(row["quote"], salt=bytes.fromhex(salt)) == digest
         records.append(EvidenceRecord(**row))
-    return _number_lineages(records)
-
-
-def _number_lineages(records: list[EvidenceRecord]) -> list[EvidenceRecord]:
-    """Number the groups that share a root, in the order in which they first appear."""
-    groups: list[set[str]] = []
-    for record in records:
-        roots = set(record.roots) or {record.id}
-        apart = [group for group in groups if group.isdisjoint(roots)]
-        joined = [group for group in groups if not group.isdisjoint(roots)]
-        groups = [*apart, roots.union(*joined)]
-    numbers: dict[int, int] = {}
-    numbered = []
-    for record in records:
-        roots = set(record.roots) or {record.id}
-        place = next(at for at, group in enumerate(groups) if not group.isdisjoint(roots))
-        numbered.append(replace(record, lineage=numbers.setdefault(place, len(numbers) + 1)))
-    return numbered
+    numbers = number_lineages(pieces=[set(record.roots) or {record.id} for record in records])
+    return [replace(record, lineage=number) for record, number in zip(records, numbers, strict=True)]
 
 
 def list_conflicting_claims(*, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, list[ConflictingClaim]]:

@@ -5,11 +5,12 @@ Maps claims to the kernel's facets, and what the kernel derives to a modality (A
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from memoryhub.kernel.derivation import derive
+from memoryhub.kernel.lineage import count_lineages
 from memoryhub.kernel.values import DerivationRule, Facet
 from memoryhub.types.claims import Claim, Part, SourceIdentity, Timeline
 from memoryhub.types.cognitive import get_decay
@@ -23,7 +24,7 @@ class BeliefRule:
     """Hold the parameters belief is derived with."""
 
     memory_type: str
-    principal_cap: float
+    caps: Mapping[str, float]
     thresholds: Thresholds
 
 
@@ -53,7 +54,7 @@ def derive_belief(*, timeline: Timeline, claims: Iterable[Claim], rule: BeliefRu
         facets=facets,
         rule=DerivationRule(
             key="belief",
-            principal_cap=rule.principal_cap,
+            caps=rule.caps,
             retention=get_decay(memory_type=rule.memory_type).retain,
         ),
         as_of=now,
@@ -76,11 +77,6 @@ def derive_belief(*, timeline: Timeline, claims: Iterable[Claim], rule: BeliefRu
     )
 
 
-def list_roots(*, claim: Claim) -> frozenset[str]:
-    """Return the roots of a claim; one that names none is its own root."""
-    return claim.roots or frozenset({claim.source.as_text()})
-
-
 def _find_against(part: Part, timeline: Timeline, by_source: dict[SourceIdentity, Claim]) -> list[Claim]:
     against = []
     for source in timeline.opposing:
@@ -95,6 +91,11 @@ def _find_against(part: Part, timeline: Timeline, by_source: dict[SourceIdentity
     return against
 
 
+def list_roots(*, claim: Claim) -> frozenset[str]:
+    """Return the roots of a claim; one that names none is its own root."""
+    return claim.roots or frozenset({claim.source.as_text()})
+
+
 def _to_facet(claim: Claim, *, opposes: bool = False, superseded: bool = False) -> Facet:
     return Facet(
         key=claim.source.as_text(),
@@ -104,4 +105,10 @@ def _to_facet(claim: Claim, *, opposes: bool = False, superseded: bool = False) 
         principals=frozenset({claim.author.principal}),
         opposes=opposes,
         superseded=superseded,
+        trust=str(claim.trust),
     )
+
+
+def count_supporting_lineages(*, part: Part, claims: Mapping[SourceIdentity, Claim]) -> int:
+    """Return how many independent lineages support a part."""
+    return count_lineages(pieces=[list_roots(claim=claims[s]) for s in part.supporters if s in claims])

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memoryhub.policy.admission import admit_candidate, enter_claim
+from memoryhub.kernel.lineage import adds_lineage
+from memoryhub.policy.admission import  admit_candidate, enter_claim
 from memoryhub.policy.belief import BeliefRule, derive_belief, list_roots
 from memoryhub.policy.difference import Difference, compare_timelines
 from memoryhub.types.claims import Claim, Part, Ruling, Timeline
@@ -31,14 +32,20 @@ class MergePolicy:
     tau_high: float = 0.75
     epsilon: float = 0.15
     dispute_ratio: float = 0.8
-    principal_cap: float = 0.95
+    cap_first_party: float = 0.95
+    cap_third_party: float = 0.7
+    cap_untrusted: float = 0.3
     version: str = "merge/v1"
 
     def belief_rule(self, *, memory_type: str) -> BeliefRule:
         """Return the part of the parameters that belief is derived with."""
         return BeliefRule(
             memory_type=memory_type,
-            principal_cap=self.principal_cap,
+            caps={
+                Trust.FIRST_PARTY: self.cap_first_party,
+                Trust.THIRD_PARTY: self.cap_third_party,
+                Trust.UNTRUSTED: self.cap_untrusted,
+            },
             thresholds=Thresholds(tau_high=self.tau_high, epsilon=self.epsilon, dispute_ratio=self.dispute_ratio),
         )
 
@@ -283,11 +290,13 @@ _ATTACHES = {
 
 
 def _is_independent(claim: Claim, claims: Sequence[Claim], new: Timeline) -> bool:
-    """Tell whether nothing that already speaks the same way goes back to one of the claim's roots."""
+    """Tell whether the claim is a lineage of its own beside what already speaks the same way."""
     if claim.stance is Stance.SUPPORTS:
         beside = {source for part in new.parts if claim.source in part.supporters for source in part.supporters}
     else:
         beside = {held.source for held in claims if held.stance is claim.stance}
         beside.difference_update(new.dismissed)
-    roots = list_roots(claim=claim)
-    return not any(held.source in beside and not roots.isdisjoint(list_roots(claim=held)) for held in claims)
+    return adds_lineage(
+        piece=list_roots(claim=claim),
+        beside=[list_roots(claim=held) for held in claims if held.source in beside and held.source != claim.source],
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memoryhub.types.enums import Stance
+from memoryhub.types.enums import Stance, Trust
 from memoryhub.types.temporal import Period
 
 
@@ -45,7 +45,7 @@ class Claim:
     `value_digest` is None for a claim of absence (a retraction). `effective` tells whether the valid period
     begins at a stated instant or at a first-party event's `occurred_at`; without it nobody supersedes alone.
     `order_digest` breaks ties of equal (`valid.start`, `source_seq`). `weight` is in 0..1 before decay and is
-    decayed from `observed_at`.
+    decayed from `observed_at`; `trust` caps how far the claims of one principal reach together.
     """
 
     source: SourceIdentity
@@ -60,6 +60,7 @@ class Claim:
     stance: Stance = Stance.SUPPORTS
     effective: bool = True
     validated: bool = False
+    trust: Trust = Trust.FIRST_PARTY
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,6 +245,7 @@ def describe_claim(*, candidate: CandidateRecord) -> Claim:
         stance=Stance(candidate.stance),
         effective=candidate.effective,
         validated=status is EpistemicStatus.VALIDATED,
+        trust=candidate.trust,
     )
 
 

@@ -9,7 +9,14 @@ import pytest
 
 from memoryhub.kernel.arbitration import arbitrate, find_settlements
 from memoryhub.kernel.derivation import derive
-from memoryhub.kernel.lineage import CyclicLineage, check_edge, find_roots, group_lineages
+from memoryhub.kernel.lineage import (
+    CyclicLineage,
+    adds_lineage,
+    check_edge,
+    find_roots,
+    group_lineages,
+    number_lineages,
+)
 from memoryhub.kernel.values import Arbitration, DerivationRule, Facet
 
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
@@ -24,6 +31,7 @@ def facet(
     principal: str = "",
     opposes: bool = False,
     superseded: bool = False,
+    trust: str = "",
 ) -> Facet:
     return Facet(
         key=key,
@@ -33,22 +41,52 @@ def facet(
         principals=frozenset({principal or key}),
         opposes=opposes,
         superseded=superseded,
+        trust=trust,
     )
 
 
 def test_what_shares_a_root_is_one_lineage() -> None:
     facets = [facet("a", roots="x"), facet("b", roots="y"), facet("c", roots="z")]
     assert len(group_lineages(facets=facets)) == 3
-    assert len(group_lineages(facets=[*facets, facet("d", roots="xy")])) == 2
+    assert len(group_lineages(facets=[*facets, facet("d", roots="x")])) == 3
+    assert len(group_lineages(facets=[*facets[:2], facet("d", roots="zw"), facet("e", roots="vw")])) == 3
 
 
-def test_a_summary_of_two_records_adds_no_support() -> None:
+@pytest.mark.parametrize("roots", ["xy", "xyz"])
+def test_a_summary_of_two_records_takes_no_support_away_and_adds_none(roots: str) -> None:
     rests_on = [facet("a", roots="x"), facet("b", roots="y")]
     alone = derive(facets=rests_on, rule=PLAIN, as_of=NOW)
     assert (alone.support, alone.independent_count) == (0.75, 2)
-    summary = facet("s", 0.4, roots="xy")
-    found = derive(facets=[*rests_on, summary], rule=PLAIN, as_of=NOW)
-    assert (found.support, found.independent_count) == (0.5, 1)
+    summary = facet("s", 0.9, roots=roots)
+    found = derive(facets=[summary, *rests_on], rule=PLAIN, as_of=NOW)
+    assert (found.support, found.independent_count) == (0.75, 2)
+    assert derive(facets=[summary], rule=PLAIN, as_of=NOW).independent_count == 1
+
+
+def test_a_claim_is_independent_if_it_raises_the_count() -> None:
+    x, y, summary = frozenset("x"), frozenset("y"), frozenset("xy")
+    assert adds_lineage(piece=x, beside=[])
+    assert not adds_lineage(piece=x, beside=[summary])
+    assert adds_lineage(piece=y, beside=[summary, x])  # now both records speak for themselves
+    assert not adds_lineage(piece=summary, beside=[x, y])
+    assert not adds_lineage(piece=x, beside=[x])
+
+
+def test_what_adds_nothing_is_shown_with_a_lineage_of_its_roots() -> None:
+    pieces = [frozenset(roots) for roots in ("xy", "y", "x", "xyw", "z", "wxyz")]
+    assert number_lineages(pieces=pieces) == [1, 1, 2, 1, 3, 1]
+
+
+def test_a_principal_reaches_no_further_than_the_trust_of_its_sources() -> None:
+    rule = DerivationRule(key="belief", caps={"first": 0.95, "third": 0.7})
+    ten = [facet(str(n), 0.6, roots=str(n), principal="bot", trust="third") for n in range(10)]
+    assert derive(facets=ten, rule=rule, as_of=NOW).support == 0.7
+    word = facet("w", 0.5, principal="bot", trust="first")
+    assert derive(facets=[*ten, word], rule=rule, as_of=NOW).support == 0.85
+    strong = facet("s", 0.9, principal="bot", trust="first")
+    assert derive(facets=[*ten, word, strong], rule=rule, as_of=NOW).support == 0.95
+    heavy = [facet("h", 0.9, roots="0", principal="bot", trust="third"), ten[0]]
+    assert derive(facets=heavy, rule=rule, as_of=NOW).support == 0.7
 
 
 def test_ten_events_of_one_bot_do_not_reach_certainty() -> None:

@@ -75,7 +75,9 @@ BEGIN
                 'stance', stance, 'value_digest', value_digest, 'valid_from', valid_from, 'valid_to', valid_to,
                 'effective', effective, 'validated', validated, 'author', author_id, 'author_rank', author_rank,
                 'author_groups', author_groups, 'roots', roots, 'weight', weight, 'observed_at', observed_at,
-                'source_seq', source_seq, 'order_digest', order_digest)), '[]')
+                'source_seq', source_seq, 'order_digest', order_digest, 'trust', (
+                    SELECT made.trust FROM memory_candidates made
+                    WHERE made.tenant_id = v_tenant AND made.id = memory_evidence.candidate_id))), '[]')
             FROM memory_evidence
             WHERE tenant_id = v_tenant AND memory_id = head.id AND withdrawn_by IS NULL
               -- What the head was last derived from: claims that came after it added nothing.
