@@ -43,6 +43,10 @@ lint: .venv/dev.stamp ## Check style, types, layers, migrations and production s
 promises: .venv/dev.stamp ## Show promises and whether they are held (T=T3,T4)
 	$(ALONE) $(BIN)/python -m pytest -q $(if $(T),--promises "$(T)",-m promise)
 
+.PHONY: nightly
+nightly: .venv/browser.stamp ## Try every promise at its large size; takes hours
+	$(ALONE) MEMORYHUB_TEST_SCALE=nightly $(BIN)/python -m pytest -q -m promise
+
 .PHONY: bench
 bench: .venv/dev.stamp ## Measure governed commits against raw SQL, in one run
 	$(ALONE) $(BIN)/python -m bench

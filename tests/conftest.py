@@ -1,7 +1,6 @@
 """Give the tests their servers, their database and their sizes."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 
 from memoryhub.embedded import postgres
 from memoryhub.embedded.supervisor import HomeInUse, claim_home, run_servers
-from tests.promises import PromiseReport, Promises
+from tests.promises import PromiseReport, Promises, read_scale
 
 Role = Literal["app", "owner", "superuser"]
 ConnectAs = Callable[[Role], psycopg.Connection[Any]]
@@ -127,7 +126,7 @@ def promise_report(request: pytest.FixtureRequest) -> PromiseReport:
 @pytest.fixture(scope="session")
 def at_scale() -> Callable[[int, int], int]:
     """Choose a size: `at_scale(ci, nightly)`, by MEMORYHUB_TEST_SCALE."""
-    is_nightly = os.environ.get("MEMORYHUB_TEST_SCALE", "ci") == "nightly"
+    is_nightly = read_scale() == "nightly"
 
     def choose(ci: int, nightly: int) -> int:
         return nightly if is_nightly else ci

@@ -1,12 +1,23 @@
 """Collect what the tests of promises counted, and print one line for each promise."""
 
+import json
 import os
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
+
+RESULTS = Path(__file__).resolve().parents[1] / "var" / "promises.json"
+
+
+def read_scale() -> str:
+    """Return the size of this run: `ci`, or `nightly` when MEMORYHUB_TEST_SCALE says so."""
+    return "nightly" if os.environ.get("MEMORYHUB_TEST_SCALE", "ci") == "nightly" else "ci"
 
 
 class PromiseReport(Protocol):
@@ -23,6 +34,7 @@ class Tally:
     counted: Counter[str] = field(default_factory=Counter)
     passed: int = 0
     failed: int = 0
+    seconds: float = 0.0
 
     @property
     def is_held(self) -> bool:
@@ -53,6 +65,7 @@ class Promises:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a test as failed when any of its phases failed or it was skipped."""
         for promise in self.tests.get(report.nodeid, []):
+            self.tallies[promise].seconds += report.duration
             if report.failed or report.skipped:
                 self.tallies[promise].failed += 1
             elif report.when == "call":
@@ -62,6 +75,22 @@ class Promises:
         """Let the run fail when a wanted promise is not held."""
         if any(not self.tallies[promise].is_held for promise in self.wanted):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.tallies:
+            self.keep_results(path=RESULTS, scale=read_scale())
+
+    def keep_results(self, *, path: Path, scale: str) -> None:
+        """Write what this run found beside the last results of other promises and sizes."""
+        kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        for name, tally in self.tallies.items():
+            kept.setdefault(name, {})[scale] = {
+                "at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "commit": _find_commit(),
+                "seconds": round(tally.seconds),
+                "counted": dict(tally.counted),
+                "verdict": "held" if tally.is_held else "broken",
+            }
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the lines among the summaries of an ordinary run."""
@@ -88,3 +117,9 @@ class Promises:
         counted = ", ".join(f"{count:,} {what}" for what, count in tally.counted.items())
         verdict = "held" if tally.is_held else "broken"
         return f"{name:<4} {counted or 'nothing counted'}: {verdict}"
+
+
+def _find_commit() -> str:
+    asked = ["git", "-C", str(RESULTS.parents[1]), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
