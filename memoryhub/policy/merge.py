@@ -258,11 +258,29 @@ def _name_difference(
         opened_it = conflict.members[0] == claim.source or claim.source not in difference.joined
         return MergeAction.CONFLICT, conflict.reason if opened_it else "joins_open_conflict"
     if difference.supersedes:
-        moves_newest = bool(new.parts) and new.parts[-1] in difference.write
-        return MergeAction.SUPERSEDE, "replaces_standing" if moves_newest else "corrects_history"
+        return MergeAction.SUPERSEDE, "replaces_standing" if _succeeds(claim, new, difference) else "corrects_history"
     if difference.fills:
         return MergeAction.ADD, "fills_free_period" if claims else "first_claim"
     return _name_support(claim, claims, new, difference)
+
+
+def _succeeds(claim: Claim, new: Timeline, difference: Difference) -> bool:
+    """Tell whether the newest value now is another, and what stood before it keeps a time of its own.
+
+    Otherwise the past is corrected: the present is left alone, or what stood was wrong from its beginning (ADR 0024).
+    """
+    newest = new.parts[-1] if new.parts else None
+    displaced = [part for part in difference.close if part.value_digest not in (None, claim.value_digest)]
+    return (
+        newest in difference.write
+        and not any(_is_same_value(part, newest) for part in difference.close)
+        and any(part.valid.start < claim.valid.start for part in displaced)
+    )
+
+
+def _is_same_value(old: Part, new: Part | None) -> bool:
+    """Tell whether a part is the old one with other bounds: its value came to stand at the same instant."""
+    return new is not None and (old.value_digest, old.since) == (new.value_digest, new.since)
 
 
 def _name_support(

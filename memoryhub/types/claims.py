@@ -44,7 +44,7 @@ class Claim:
 
     `value_digest` is None for a claim of absence (a retraction). `effective` tells whether the valid period
     begins at a stated instant or at a first-party event's `occurred_at`; without it nobody supersedes alone.
-    `order_digest` breaks ties of equal (`valid.start`, `source_seq`). `weight` is in 0..1 before decay and is
+    `order_digest` breaks ties of equal (`valid.start`, `observed_at`, `source_seq`). `weight` is in 0..1 before decay and is
     decayed from `observed_at`; `trust` caps how far the claims of one principal reach together.
     """
 
@@ -61,6 +61,18 @@ class Claim:
     effective: bool = True
     validated: bool = False
     trust: Trust = Trust.FIRST_PARTY
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """Hold what a claim repeats: the claims with its value that an earlier answer of its session held.
+
+    `roots` are those of all of them, `weight` is that of the lightest, and the oldest was observed at `observed_at`.
+    """
+
+    roots: frozenset[str]
+    weight: float
+    observed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

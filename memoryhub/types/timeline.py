@@ -1,8 +1,9 @@
 """The timeline: claims and rulings become parts, in valid-time order, never in order of arrival. Pure.
 
-Claims are taken by (placed start, source's own sequence, digest). A ruling places its winner at the instant
-it is effective from. Because the order is that of valid time, what stands at or after a claim's start always
-begins with one unbroken run; the rest of its period is free.
+Claims are taken by (placed start, instant of the source, source's own sequence, digest): of two that speak of one
+instant, the later said comes after (ADR 0024). A ruling places its winner at the instant it is effective from.
+Because the order is that of valid time, what stands at or after a claim's start always begins with one unbroken run;
+the rest of its period is free.
 
 Where a claim meets what stands:
 
@@ -42,6 +43,8 @@ from memoryhub.types.claims import (
 )
 from memoryhub.types.enums import Stance
 from memoryhub.types.temporal import Period
+
+PlacedOrder = tuple[datetime, datetime, int, str, SourceIdentity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +95,17 @@ class _Placed:
     wins: bool
     is_set_aside: bool = False
 
-    def order(self) -> tuple[datetime, int, str, SourceIdentity]:
-        claim = self.claim
-        return (self.start, claim.source_seq, claim.order_digest, claim.source)
+    def order(self) -> PlacedOrder:
+        return _order_from(self.start, self.claim)
 
 
-def placed_order(*, claim: Claim) -> tuple[datetime, int, str, SourceIdentity]:
+def placed_order(*, claim: Claim) -> PlacedOrder:
     """Return the place of a claim that no ruling settles among the others."""
-    return (claim.valid.start, claim.source_seq, claim.order_digest, claim.source)
+    return _order_from(claim.valid.start, claim)
+
+
+def _order_from(start: datetime, claim: Claim) -> PlacedOrder:
+    return (start, claim.observed_at, claim.source_seq, claim.order_digest, claim.source)
 
 
 def fold_timeline(

@@ -264,7 +264,8 @@ _TABLES = """
         head.derived_at,
         (SELECT jsonb_build_object('standing', held.standing, 'opened_from', held.opened_from, 'reason', held.reason,
             'kept', held.kept_at IS NOT NULL, 'members', (
-                SELECT jsonb_agg(member.source ORDER BY claim.valid_from, claim.source_seq, claim.order_digest)
+                SELECT jsonb_agg(member.source ORDER BY claim.valid_from, claim.observed_at, claim.source_seq,
+                    claim.order_digest)
                 FROM conflict_members member
                 JOIN memory_evidence claim ON claim.memory_id = head.id
                     AND claim.source_kind || ':' || claim.source_id || ':' || claim.statement = member.source

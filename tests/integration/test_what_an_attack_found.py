@@ -183,4 +183,4 @@ def test_of_two_values_for_one_instant_the_loser_is_told(cast: Cast) -> None:
     standing = ask(cast, "SELECT value::text FROM memory_versions WHERE recorded_to IS NULL")
     assert len(standing) == 1
     told = {(result.action, result.reason) for result in results[1:]}
-    assert {reason for _, reason in told} <= {"replaces_standing", "settled_by_order"}
+    assert {reason for _, reason in told} <= {"corrects_history", "settled_by_order"}

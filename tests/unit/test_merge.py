@@ -100,6 +100,25 @@ def test_a_late_claim_that_leaves_the_present_alone_corrects_history() -> None:
     assert (late.action, late.reason) == (MergeAction.SUPERSEDE, "corrects_history")
 
 
+@pytest.mark.parametrize(("wrong", "right"), [("a", "b"), ("b", "a")])
+def test_a_correction_of_the_same_instant_needs_only_to_be_said_later(wrong: str, right: str) -> None:
+    said = claim(wrong, 0, "x", observed_at=at(0))
+    meant = claim(right, 0, "y", observed_at=at(1))
+    correction = propose(meant, [said])
+    assert (correction.action, correction.reason) == (MergeAction.SUPERSEDE, "corrects_history")
+    assert [(part.value_digest, part.valid.start) for part in correction.changes.write] == [("y", at(0))]
+    late = propose(said, [meant])
+    assert (late.action, late.reason) == (MergeAction.ATTACH_EVIDENCE, "settled_by_order")
+    assert [part.value_digest for part in late.changes.write] == ["y"]
+
+
+def test_a_value_that_was_wrong_from_its_beginning_corrects_history() -> None:
+    held = [A, claim("b", 5, "y")]
+    assert propose(claim("c", 5, "z", observed_at=at(6)), held).reason == "corrects_history"
+    assert propose(claim("c", 6, "z"), held).reason == "replaces_standing"
+    assert propose(claim("c", 3, "z"), held).reason == "corrects_history"
+
+
 def test_a_retraction_supersedes() -> None:
     decision = propose(claim("b", 5, None), [A])
     assert decision.action is MergeAction.SUPERSEDE
