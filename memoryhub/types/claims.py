@@ -44,8 +44,8 @@ class Claim:
 
     `value_digest` is None for a claim of absence (a retraction). `effective` tells whether the valid period
     begins at a stated instant or at a first-party event's `occurred_at`; without it nobody supersedes alone.
-    `order_digest` breaks ties of equal (`valid.start`, `observed_at`, `source_seq`). `weight` is in 0..1 before decay and is
-    decayed from `observed_at`; `trust` caps how far the claims of one principal reach together.
+    `order_digest` breaks ties of equal (`valid.start`, `observed_at`, `source_seq`). `weight` is in 0..1 before decay
+    and is decayed from `observed_at`; `trust` caps how far the claims of one principal reach together.
     """
 
     source: SourceIdentity
