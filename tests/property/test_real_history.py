@@ -5,6 +5,7 @@ The data lies beside the repository; where it is missing a build fails, and else
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -28,8 +29,11 @@ from memoryhub.types.enums import (
     Trust,
 )
 from memoryhub.types.temporal import AsOf, Period
+from tests.promises import PromiseReport
 
-DATA = Path(__file__).resolve().parents[3] / "shared/data/endoflife/sample_django_python_postgresql_nodejs.jsonl"
+FOLDER = Path(__file__).resolve().parents[3] / "shared/data/endoflife"
+DATA = FOLDER / "sample_django_python_postgresql_nodejs.jsonl"
+WHOLE = FOLDER / "endoflife_fact_history.jsonl.gz"
 GROUP = frozenset({"maintainers"})
 LOADED = datetime(2026, 9, 1, tzinfo=UTC)
 TICK = timedelta(milliseconds=1)
@@ -38,11 +42,22 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    """Give the rows in the order of their commits."""
-    if not DATA.exists():
+    """Give the rows of four products in the order of their commits."""
+    return read_rows(DATA)
+
+
+@pytest.fixture(scope="module")
+def all_rows() -> list[Row]:
+    """Give the rows of all products in the order of their commits."""
+    return read_rows(WHOLE)
+
+
+def read_rows(path: Path) -> list[Row]:
+    if not path.exists():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("the lifecycle history is not here")
-    lines = DATA.read_text(encoding="utf-8").splitlines()
-    found = [json.loads(line) for line in lines]
+    raw = path.read_bytes()
+    text = gzip.decompress(raw) if path.suffix == ".gz" else raw
+    found = [json.loads(line) for line in text.decode().splitlines()]
     return [row | {"at": datetime.fromisoformat(row["recorded_at"])} for row in found]
 
 
@@ -90,6 +105,7 @@ def load(rows: list[Row]) -> tuple[MemoryLedger, dict[int, Decision], dict[str, 
     ledger = open_ledger(rows)
     decisions: dict[int, Decision] = {}
     rulings: dict[str, Ruling] = {}
+    ruled: Counter[str] = Counter()
     now = LOADED
     for row in rows:
         now += TICK
@@ -99,12 +115,13 @@ def load(rows: list[Row]) -> tuple[MemoryLedger, dict[int, Decision], dict[str, 
         conflict = decision.changes.conflict
         if decision.action is MergeAction.CONFLICT and conflict is not None:
             winner = SourceIdentity("event", row["event_id"])
+            ruled[key] += 1
             rulings[key] = Ruling(
                 key=f"ruling-{row['seq']}",
                 settles=frozenset({conflict.standing, *conflict.members}),
                 winner=winner,
                 effective_from=None,
-                sequence=1,
+                sequence=ruled[key],
             )
             ledger.rule(key=key, ruling=rulings[key], now=now)
     return ledger, decisions, rulings
@@ -177,3 +194,40 @@ def test_rows_sent_twice_change_nothing(rows: list[Row]) -> None:
 
 def test_a_replay_is_byte_equal(rows: list[Row]) -> None:
     assert load(rows)[0].write_canonical() == load(rows)[0].write_canonical()
+
+
+@pytest.mark.promise("T19")
+def test_the_whole_history_ends_as_its_newest_commits_left_it(
+    all_rows: list[Row], promise_report: PromiseReport
+) -> None:
+    """Replay all 78 products: no wrong head, and in the queue just what another person put back."""
+    ledger, decisions, _ = load(all_rows)
+    newest = {to_key(row): to_digest(row) for row in all_rows}
+    held = {key: memory.list_current()[-1].part.value_digest for key, memory in ledger.memories.items()}
+    assert held == newest
+    assert (len(all_rows), len(held)) == (31_589, 8_309)
+    queue = {seq for seq, decision in decisions.items() if decision.action is MergeAction.CONFLICT}
+    assert queue == {row["seq"] for row in list_put_back_by_another(all_rows)}
+    assert queue <= {row["seq"] for row in all_rows if row["contested_within_30d"]}
+    for row in draw_rows(all_rows, seed=78, count=20):
+        assert read_state(ledger, row["at"]) == replay_state(all_rows, row["at"])
+    promise_report(count=len(all_rows), what="changes of 78 products decided, 0 wrong heads")
+    promise_report(count=len(queue), what="values put back by another, each in the queue")
+
+
+def list_put_back_by_another(rows: list[Row]) -> list[Row]:
+    """Return the rows that restore what somebody else had replaced no more than 30 days before."""
+    newest: dict[str, Row] = {}
+    found = []
+    for row in rows:
+        before = newest.get(to_key(row))
+        if (
+            before is not None
+            and (row["value"], row["old"]) == (before["old"], before["value"])
+            and None not in (row["value"], row["old"])
+            and row["actor"] != before["actor"]
+            and row["at"] - before["at"] <= timedelta(days=30)
+        ):
+            found.append(row)
+        newest[to_key(row)] = row
+    return found
