@@ -287,6 +287,37 @@ CELERY_TIMEZONE = TIME_ZONE
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME.root / "beat-schedule")
 
+# --- Extraction by a model -----------------------------------------------------------------------
+# Off without an address. `extraction.openai` says what each number means; a typing error stops the start.
+
+
+def _read_number(name: str, default: float, *, least: float, most: float) -> float:
+    said = os.environ.get(name, "")
+    try:
+        number = float(said) if said else default
+    except ValueError:
+        number = least - 1
+    if not least <= number <= most:
+        message = f"{name} must be a number from {least:g} to {most:g}, not {said!r}."
+        raise ImproperlyConfigured(message)
+    return number
+
+
+MODEL_URL = os.environ.get("MEMORYHUB_MODEL_URL", "")
+MODEL_NAME = os.environ.get("MEMORYHUB_MODEL_NAME", "")
+MODEL_KEY = os.environ.get("MEMORYHUB_MODEL_KEY", "")
+MODEL_TIMEOUT = _read_number("MEMORYHUB_MODEL_TIMEOUT", 20, least=1, most=45)
+MODEL_RETRIES = int(_read_number("MEMORYHUB_MODEL_RETRIES", 2, least=0, most=5))
+MODEL_EVENT_TOKENS = int(_read_number("MEMORYHUB_MODEL_EVENT_TOKENS", 16_000, least=3_000, most=1_000_000))
+MODEL_DAILY_TOKENS = int(_read_number("MEMORYHUB_MODEL_DAILY_TOKENS", 1_000_000, least=0, most=2_000_000_000))
+_model = urlsplit(MODEL_URL)
+if MODEL_URL and (_model.scheme not in ("http", "https") or not _model.hostname or _model.username or _model.query):
+    message = "MEMORYHUB_MODEL_URL must be an http or https address such as https://host/v1, without a key in it."
+    raise ImproperlyConfigured(message)
+if bool(MODEL_URL) != bool(MODEL_NAME):
+    message = "MEMORYHUB_MODEL_URL and MEMORYHUB_MODEL_NAME are set together."
+    raise ImproperlyConfigured(message)
+
 # --- Logs ----------------------------------------------------------------------------------------
 # One JSON object a line: ids, counts and reason codes, never what an event or a memory says.
 

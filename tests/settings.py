@@ -15,3 +15,5 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True  # looks when it is asked: no folder of collected files is needed
+
+MODEL_URL = MODEL_NAME = ""  # no test asks a model unless it sets up the endpoint itself

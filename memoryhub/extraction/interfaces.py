@@ -127,14 +127,13 @@ class Answer:
 
 
 @runtime_checkable
-class ModelExtractor(Protocol):
+class ModelExtractor(Extractor, Protocol):
     """Turn the words of an event into proposals by asking a model, in three steps of which only one leaves the house.
 
     So that no transaction is open while it is asked, what it costs can be refused before, and what it answered is
     recorded and read again instead of asked for again.
     """
 
-    version: str
     event_tokens: int
     daily_tokens: int
 
