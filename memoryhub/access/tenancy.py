@@ -33,3 +33,9 @@ def tenant_context(tenant_id: UUID | str, *, read_only: bool = False, one_snapsh
                 cursor.execute(_ONE_SNAPSHOT)
             cursor.execute(_SET_TENANT_READ_ONLY if read_only else _SET_TENANT, [str(tenant_id)])
         yield
+
+
+def set_tenant(*, tenant_id: UUID | str) -> None:
+    """Set the tenant of a transaction that a use case has opened by itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SET_TENANT, [str(tenant_id)])

@@ -54,3 +54,13 @@ def digest_seal(*, tenant_id: str, seal: Seal) -> str:
 def find_root(*, digests: Sequence[str]) -> str:
     """Return the Merkle root over the digests of the entries in their order."""
     return merkle_root(leaves=digests)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Hold one place where the ledger, or a row, is not what was sealed: a code, where, and what is wrong with it."""
+
+    kind: str
+    table: str
+    row_id: str
+    what: str

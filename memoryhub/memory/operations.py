@@ -189,10 +189,21 @@ def _describe_decision(
         "from_tail": state.start is not None,
         "decided_for": now.isoformat(),
     }
-    inputs = canonical_json(
-        {**facts, "candidate": candidate.id, "value": candidate.value_digest, "policy": decision.policy_version}
+    digest = digest_inputs(
+        facts=facts,
+        candidate_id=candidate.id,
+        value_digest=candidate.value_digest,
+        policy_version=decision.policy_version,
     )
-    return {"id": str(new_id()), "outbox_id": str(new_id()), "facts": facts, "inputs_digest": sha256_hex(inputs)}
+    return {"id": str(new_id()), "outbox_id": str(new_id()), "facts": facts, "inputs_digest": digest}
+
+
+def digest_inputs(
+    *, facts: Mapping[str, Any], candidate_id: str | None, value_digest: str | None, policy_version: str
+) -> str:
+    """Return the digest of what a decision was made from."""
+    inputs = {**facts, "candidate": candidate_id, "value": value_digest, "policy": policy_version}
+    return sha256_hex(canonical_json(inputs))
 
 
 def name_status(*, decision: Decision, source: SourceIdentity) -> CandidateStatus:

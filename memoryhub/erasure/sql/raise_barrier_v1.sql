@@ -103,13 +103,14 @@ BEGIN
     DELETE FROM search_documents WHERE tenant_id = v_tenant AND memory_id = ANY (v_memories);
     UPDATE review_items SET state = 'withdrawn', decided_at = v_now, outcome = 'erasure_started'
     WHERE tenant_id = v_tenant AND state = 'open'
-      AND (memory_id = ANY (v_bare) OR candidate_id IN (
+      -- A question about another source's candidate still waits for its answer.
+      AND (memory_id = ANY (v_bare) AND kind <> 'confirmation' OR candidate_id IN (
               SELECT id FROM memory_candidates
               WHERE tenant_id = v_tenant AND scope_id = v_scope AND status = 'rejected'));
     INSERT INTO outbox (id, tenant_id, topic, key, version, attempts, next_attempt_at, created_at, last_error)
     SELECT uuidv7(), v_tenant, 'memory_revoked', memory, 0, 0, v_now, v_now, '' FROM unnest(v_memories) AS memory;
     -- Written down in the transaction of the barrier: whoever verifies the ledger finds here what it changed.
-    UPDATE revocations SET effects = jsonb_build_object('hides', v_hidden, 'closes', v_closed,
+    UPDATE revocations SET effects = jsonb_build_object('mode', p->'mode', 'hides', v_hidden, 'closes', v_closed,
         'withdraws', (SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') FROM memory_evidence
                       WHERE tenant_id = v_tenant AND withdrawn_by = (p->>'id')::uuid),
         'ends', (SELECT coalesce(jsonb_agg(jsonb_build_object('memory', id, 'version', version,

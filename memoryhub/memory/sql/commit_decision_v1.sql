@@ -136,7 +136,7 @@ BEGIN
                           ELSE coalesce(p->>'status_reason', p->>'reason') END)) ELSE '[]' END
                 || coalesce(p->'other_candidates', '[]'),
             'dismisses', p->'dismissed',
-            'conflict', CASE WHEN p ? 'conflict' THEN (p->'conflict') - 'members' END)),
+            'conflict', p->'conflict')),
         v_recorded);
 
     IF p ? 'status' AND NOT p ? 'candidate' THEN
