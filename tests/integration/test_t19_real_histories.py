@@ -7,12 +7,13 @@ run says so.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +43,9 @@ from tests.promises import PromiseReport
 
 pytestmark = pytest.mark.promise("T19")
 
-HISTORY = Path(__file__).resolve().parents[3] / "shared/data/endoflife/sample_django_python_postgresql_nodejs.jsonl"
+FOLDER = Path(__file__).resolve().parents[3] / "shared/data/endoflife"
+HISTORY = FOLDER / "sample_django_python_postgresql_nodejs.jsonl"
+WHOLE = FOLDER / "endoflife_fact_history.jsonl.gz"
 SCOPE = ("project", "endoflife")
 RIGHTS = ("view_memory", "ingest_event", "propose_memory")
 CONTESTED = {3939, 3940, 32061}
@@ -138,7 +141,7 @@ def newest(changes: list[Change]) -> State:
     return {(row["product"], row["cycle"], row["field"]): row["value"] for row in rows}
 
 
-def build_house() -> House:
+def build_house(*, people: int = PEOPLE) -> House:
     now = clock.now()
     slug = f"t19-{new_id().hex[-10:]}"
     tenant = operations.create_tenant(slug=slug, name="Lifecycles", now=now)
@@ -148,7 +151,7 @@ def build_house() -> House:
 
     bot, relay = know(BOT, PrincipalKind.SERVICE), know("planner", PrincipalKind.AGENT)
     reviewer = know("mei")
-    for author in (bot, *(know(name_maintainer(number)) for number in range(1, PEOPLE + 1))):
+    for author in (bot, *(know(name_maintainer(number)) for number in range(1, people + 1))):
         operations.join_group(tenant=tenant, principal=author, role="maintainers")
     with tenant_context(tenant.pk):
         scope = operations.create_scope(tenant=tenant, kind=SCOPE[0], key=SCOPE[1], name="", owner=None, now=now)
@@ -399,3 +402,50 @@ def test_a_late_older_fact_never_becomes_current(changes: list[Change], promise_
         current.setdefault(to_key(change), change.value)
         assert read_state(house, clock.now()) == current
         promise_report(count=1, what="late facts placed in the past")
+
+
+def test_the_whole_history_goes_through_the_product(
+    at_scale: Callable[[int, int], int], promise_report: PromiseReport
+) -> None:
+    """Write the changes of all products one after another; a reviewer rules on each put-back when it comes."""
+    if not WHOLE.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("the lifecycle history is not here")
+    rows = [json.loads(line) for line in gzip.decompress(WHOLE.read_bytes()).decode().splitlines()]
+    rows = rows[: at_scale(500, len(rows))]
+    humans = list(dict.fromkeys(row["actor"] for row in rows if row["actor"].startswith("human")))
+    house = build_house(people=len(humans))
+    names = {actor: house.prefix + name_maintainer(number) for number, actor in enumerate(humans, start=1)}
+    ruled = 0
+    for row in rows:
+        event_id, words = row["event_id"], f"{row['product']} {row['cycle']} {row['field']}: {row['value']}"
+        written = write_memory(
+            caller=house.relay if row["actor"] in names else house.bot,
+            event=EventInput(
+                event_id=event_id,
+                scope=SCOPE,
+                source_type="commit",
+                occurred_at=datetime.fromisoformat(row["recorded_at"]),
+                payload={"text": words},
+                actor=names.get(row["actor"]),
+                source_seq=row["seq"],
+            ),
+            proposal=CandidateInput(
+                scope=SCOPE,
+                subject=f"product:{row['product']}",
+                fact_key=f"release.{row['field']}",
+                content=words,
+                value=row["value"],
+                conditions={"cycle": row["cycle"]},
+                evidence=(EvidenceInput(event_id),),
+            ),
+            now=clock.now(),
+        )
+        if written.result.action == "CONFLICT":
+            [waiting] = read_queue(house)
+            accept(house, waiting)
+            ruled += 1
+    newest = {(row["product"], row["cycle"], row["field"]): row["value"] for row in rows}
+    assert read_state(house, clock.now()) == newest
+    assert list(check_memories(tenant_id=house.tenant_id)) == []
+    promise_report(count=len(rows), what="changes of all products through the product, 0 wrong heads")
+    promise_report(count=ruled, what="of them ruled on by a reviewer")
