@@ -12,6 +12,7 @@ from memoryhub.access.models import (
     ScopeUserPermission,
     Subject,
     SubjectAlias,
+    SubjectMention,
     Tenant,
     TenantGroupPermission,
     TenantUserPermission,
@@ -85,3 +86,4 @@ __all__ = [
     "TenantGroupPermission",
     "TenantUserPermission",
 ]
+    "SubjectMention",

@@ -290,11 +290,16 @@ class Subject(TenantModel):
 
     Row: one entity under a surrogate id. Absent: nothing was ever said of it.
     Erasure: `label` is emptied; `key_digest` (keyed, unsalted) stays as the barrier's pseudonym.
+    `is_declared` says that the tenant declared it; others came by a first mention. `is_unclear` says that nobody knows
+    yet whom the words in `label` mean: it stands for one mention until a person names the subject, and no memory is
+    ever about it. Only such a one may have no type.
     """
 
-    entity_type = TenantForeignKey(EntityType)
+    entity_type = TenantForeignKey(EntityType, null=True)
     key_digest = models.CharField(max_length=64)
     label = models.CharField(max_length=300, blank=True)
+    is_declared = models.BooleanField(default=False, db_default=False)
+    is_unclear = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -303,7 +308,10 @@ class Subject(TenantModel):
         db_table = "subjects"
         default_permissions = ()
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["tenant", "key_digest"], name="subjects_key_is_unique")
+            models.UniqueConstraint(fields=["tenant", "key_digest"], name="subjects_key_is_unique"),
+            models.CheckConstraint(
+                condition=Q(entity_type__isnull=False) | Q(is_unclear=True), name="subjects_have_a_type_unless_unclear"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -329,6 +337,33 @@ class SubjectAlias(TenantModel):
         default_permissions = ()
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["tenant", "key_digest"], name="subject_aliases_key_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        """Return the label."""
+        return self.label
+
+
+class SubjectMention(TenantModel):
+    """What a subject is called, by people and in texts, without its type.
+
+    Row: the subject is called so; others may be called the same. Absent: the words name nobody.
+    Erasure: `label` is emptied with its subject; `mention_digest` (keyed, unsalted) is of the folded words.
+    """
+
+    subject = TenantForeignKey(Subject)
+    mention_digest = models.CharField(max_length=64)
+    label = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        """Name the table."""
+
+        db_table = "subject_mentions"
+        default_permissions = ()
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["tenant", "mention_digest", "subject"], name="subject_mentions_are_said_once"
+            )
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,15 @@ class ScopeForbidden(Exception):
         self.right = right
 
 
+class TenantForbidden(Exception):
+    """Say that the caller lacks a right on its tenant."""
+
+    def __init__(self, right: str) -> None:
+        """Keep the missing right."""
+        super().__init__(f"the right {right} is missing on the tenant")
+        self.right = right
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeAccess:
     """Hold one scope and what the caller may do there."""
@@ -108,6 +117,33 @@ def list_scopes(*, caller: Caller, right: str | None = None) -> list[ScopeAccess
         for scope in scopes
         if (scope.rights if right is None else right in scope.rights and caller.may_use(right))
     ]
+
+
+def access_tenant(*, caller: Caller, right: str) -> None:
+    """Let a person pass who holds the right on the tenant, by themselves or through a group; agents never do.
+
+    Raises:
+        TenantForbidden: the right is missing.
+    """
+    rows = fetch_all(
+        sql="""
+            SELECT EXISTS (
+                SELECT FROM principals actor
+                JOIN auth_permission known ON known.codename = %(right)s
+                WHERE actor.id = %(principal)s AND actor.tenant_id = %(tenant)s AND actor.is_active
+                  AND actor.kind = 'human' AND (EXISTS (
+                    SELECT FROM tenant_user_permissions held WHERE held.user_id = actor.id
+                      AND held.content_object_id = actor.tenant_id AND held.permission_id = known.id
+                  ) OR EXISTS (
+                    SELECT FROM tenant_group_permissions held
+                    JOIN principals_groups member ON member.group_id = held.group_id
+                    WHERE member.principal_id = actor.id AND held.content_object_id = actor.tenant_id
+                      AND held.permission_id = known.id)))
+        """,
+        params={"right": right, "principal": caller.principal_id, "tenant": caller.tenant_id},
+    )
+    if not rows[0][0] or not caller.may_use(right):
+        raise TenantForbidden(right)
 
 
 def name_principals(*, tenant_id: str, ids: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.functions import RandomUUID
@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from memoryhub.lib.fields import LedgerModel, TenantForeignKey, TenantModel, enum_check
+from memoryhub.types.cognitive import LONGEST_NAME as LONGEST_TYPE
+from memoryhub.types.cognitive import NAME as TYPE_NAME
 from memoryhub.types.enums import (
     Authority,
     CandidateKind,
@@ -17,26 +19,57 @@ from memoryhub.types.enums import (
     Cardinality,
     ConflictState,
     EpistemicStatus,
-    MemoryType,
     MergeAction,
     Modality,
     Stance,
     Trust,
     VersionState,
 )
+from memoryhub.types.fact_keys import fold_pattern, rank_pattern
+from memoryhub.types.normalising import NORMALISERS
+
+_TYPE_NAME = f"^{TYPE_NAME}$"
+_NORMALISER_LIST = f"^(({'|'.join(NORMALISERS)})(,({'|'.join(NORMALISERS)}))*)?$"
+
+
+class FoldField(models.CharField):  # type: ignore[type-arg]  # Django's is generic in its stubs alone
+    """Hold what all spellings of a predicate's key have in common; it is made from the key whenever a row is saved."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Return the folded key."""
+        del add
+        fold = fold_pattern(text=model_instance.fact_key)  # type: ignore[attr-defined]
+        setattr(model_instance, self.attname, fold)
+        return fold
+
+
+class RankField(models.CharField):  # type: ignore[type-arg]  # as above
+    """Hold by what patterns are ordered, the most specific first."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Return the rank of the pattern; empty for a key without `*`."""
+        del add
+        rank = rank_pattern(pattern=fold_pattern(text=model_instance.fact_key))  # type: ignore[attr-defined]
+        setattr(model_instance, self.attname, rank)
+        return rank
 
 
 class Predicate(TenantModel):
-    """What the tenant declared of one fact key.
+    """What the tenant declared of one fact key, or of every key of a pattern.
 
-    Row: the key is declared. Absent: the key is `one` with a free value.
+    Row: the key is declared, in this spelling. Absent: the key is `one` with a free value.
     Erasure: holds no personal content.
+    `fold` is what all spellings of the key have in common, `rank` orders patterns, the most specific first, and
+    `name` is what people call it. `normaliser` holds names of the closed list, in order, with commas between.
     """
 
     fact_key = models.CharField(max_length=200)
+    fold = FoldField(max_length=200, editable=False)
+    rank = RankField(max_length=20, editable=False, blank=True)
+    name = models.CharField(max_length=200, blank=True, db_default="")
     cardinality = models.CharField(max_length=4, default=Cardinality.ONE)
     value_schema = models.JSONField(null=True)
-    normaliser = models.CharField(max_length=40, blank=True)
+    normaliser = models.CharField(max_length=100, blank=True)
     sensitive = models.BooleanField(default=False)
     requires_confirmation = models.BooleanField(default=False)
     authority_group = models.CharField(max_length=100, blank=True)
@@ -48,8 +81,15 @@ class Predicate(TenantModel):
         db_table = "predicates"
         default_permissions = ()
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["tenant", "fact_key"], name="predicates_key_is_declared_once"),
+            models.UniqueConstraint(fields=["tenant", "fold"], name="predicates_key_is_declared_once"),
             enum_check(field="cardinality", enum=Cardinality, name="predicates_cardinality_is_known"),
+            models.CheckConstraint(
+                condition=Q(normaliser__regex=_NORMALISER_LIST), name="predicates_normaliser_is_known"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["tenant", "fact_key"], name="predicates_by_key"),
+            models.Index(fields=["tenant", "rank"], condition=~Q(rank=""), name="predicates_patterns"),
         ]
 
     def __str__(self) -> str:
@@ -67,7 +107,7 @@ class MemoryHead(TenantModel):
 
     scope = TenantForeignKey("memoryhub.Scope")
     subject = TenantForeignKey("memoryhub.Subject")
-    memory_type = models.CharField(max_length=12)
+    memory_type = models.CharField(max_length=LONGEST_TYPE)
     fact_key = models.CharField(max_length=200)
     conditions = models.JSONField(default=dict)
     conditions_digest = models.CharField(max_length=64, blank=True)
@@ -103,7 +143,7 @@ class MemoryHead(TenantModel):
                 ],
                 name="memory_heads_hold_one_head_a_key",
             ),
-            enum_check(field="memory_type", enum=MemoryType, name="memory_heads_type_is_known"),
+            models.CheckConstraint(condition=Q(memory_type__regex=_TYPE_NAME), name="memory_heads_type_is_a_name"),
             enum_check(field="modality", enum=Modality, name="memory_heads_modality_is_known"),
             enum_check(field="authority", enum=Authority, name="memory_heads_authority_is_known"),
             models.CheckConstraint(condition=Q(version__gte=1), name="memory_heads_version_begins_at_one"),
@@ -129,7 +169,7 @@ class MemoryCandidate(LedgerModel):
     scope = TenantForeignKey("memoryhub.Scope")
     subject = TenantForeignKey("memoryhub.Subject")
     task_key = models.CharField(max_length=64, blank=True)
-    memory_type = models.CharField(max_length=12)
+    memory_type = models.CharField(max_length=LONGEST_TYPE)
     fact_key = models.CharField(max_length=200)
     conditions = models.JSONField(default=dict)
     conditions_digest = models.CharField(max_length=64, blank=True)
@@ -186,7 +226,7 @@ class MemoryCandidate(LedgerModel):
             ),
             enum_check(field="kind", enum=CandidateKind, name="memory_candidates_kind_is_known"),
             enum_check(field="status", enum=CandidateStatus, name="memory_candidates_status_is_known"),
-            enum_check(field="memory_type", enum=MemoryType, name="memory_candidates_type_is_known"),
+            models.CheckConstraint(condition=Q(memory_type__regex=_TYPE_NAME), name="memory_candidates_type_is_a_name"),
             enum_check(field="epistemic_status", enum=EpistemicStatus, name="memory_candidates_nature_is_known"),
             enum_check(field="stance", enum=Stance, name="memory_candidates_stance_is_known"),
             enum_check(field="trust", enum=Trust, name="memory_candidates_trust_is_known"),

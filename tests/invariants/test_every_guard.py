@@ -16,6 +16,7 @@ from tests.invariants import (
     test_5_rulings_are_evidence,
     test_6_the_ledger_is_sealed,
     test_lifecycles,
+    test_names_are_certain,
 )
 from tests.invariants.attacks import Connection, name_of
 from tests.invariants.world import World
@@ -32,6 +33,7 @@ BY_NAME = {
         test_5_rulings_are_evidence.ATTACKS,
         test_6_the_ledger_is_sealed.ATTACKS,
         test_lifecycles.ATTACKS,
+        test_names_are_certain.ATTACKS,
     )
     for attack in attacks
 } | {"evidence_edges_lead_to_another", *test_6_the_ledger_is_sealed.ERASURES}

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memoryhub.access.models import IdempotencyKey, SubjectAlias
+from memoryhub.access.models import IdempotencyKey, Subject, SubjectAlias, SubjectMention
 from memoryhub.access.operations import create_scope
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.kernel.models import Evidence, EvidenceEdge, EvidenceRoot
@@ -120,6 +120,8 @@ def _add_rows(cast: Cast) -> None:
     )
     subject_id = fetch_all(sql="SELECT id FROM subjects ORDER BY id LIMIT 1", params=[])[0][0]
     SubjectAlias.objects.create(tenant=tenant, subject_id=subject_id, key_digest="a", label="alias")
+    SubjectMention.objects.create(tenant=tenant, subject_id=subject_id, mention_digest="m", label="mention")
+    Subject.objects.create(tenant=tenant, key_digest="u", label="he", is_unclear=True, created_at=now)
 
 
 def copy_row(*, table: str, changes: dict[str, str]) -> None:
@@ -178,6 +180,10 @@ _IDS = {
     "audit": "SELECT id FROM audit_events ORDER BY id LIMIT 1",
     "seal": "SELECT id FROM ledger_seals ORDER BY number LIMIT 1",
     "entry": "SELECT id FROM ledger_entries ORDER BY position LIMIT 1",
+    "subject": "SELECT id FROM subjects WHERE NOT is_unclear ORDER BY id LIMIT 1",
+    "alias": "SELECT id FROM subject_aliases",
+    "mention": "SELECT id FROM subject_mentions",
+    "unclear": "SELECT id FROM subjects WHERE is_unclear",
     "decided_item": "SELECT id FROM review_items WHERE state = 'decided' ORDER BY id LIMIT 1",
     "settled_conflict": "SELECT id FROM conflict_sets WHERE state <> 'open' ORDER BY id LIMIT 1",
     "erased_evidence": "SELECT id FROM evidence WHERE evidence_key = 'erased'",

@@ -22,15 +22,14 @@ BEGIN
           AND conditions_digest = p->>'conditions_digest'
           -- Where several values are true at once the value is a part of the identity.
           AND value_key = CASE WHEN EXISTS (
-                  SELECT FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'
-                    AND cardinality = 'many'
+                  SELECT FROM find_predicate_v1(v_tenant, p->>'fact_key') WHERE cardinality = 'many'
               ) THEN coalesce(p->>'value_digest', '') ELSE '' END;
     END IF;
     answer := jsonb_build_object(
         'predicate', (SELECT jsonb_build_object('cardinality', cardinality, 'sensitive', sensitive,
                 'requires_confirmation', requires_confirmation, 'authority_group', authority_group,
                 'yields_only_to_validation', yields_only_to_validation)
-            FROM predicates WHERE tenant_id = v_tenant AND fact_key = coalesce(p->>'fact_key', head.fact_key)),
+            FROM find_predicate_v1(v_tenant, coalesce(p->>'fact_key', head.fact_key))),
         'epoch', (SELECT deletion_epoch FROM scopes WHERE tenant_id = v_tenant AND id = v_scope),
         'may_propose', has_scope_right_v1((p->>'principal')::uuid, v_scope, p->>'right'),
         'barrier', find_barrier_v1(v_tenant, v_scope, coalesce(v_subject, head.subject_id), head.id,
