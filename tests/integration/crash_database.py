@@ -34,9 +34,12 @@ from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.rederive import check_memory
 from memoryhub.usecases.relay import relay_outbox
 from memoryhub.usecases.run_jobs import run_due_jobs
+from memoryhub.usecases.seal_ledger import seal_ledger
+from memoryhub.usecases.verify_ledger import verify_ledger
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
 from tests.integration.test_t1_kills import DOUBLED, TORN
+from tests.ledger import assert_ledger_is_clean
 
 KEYS = 10
 ROUND = 400  # then come other keys, so that no history grows without bounds
@@ -176,6 +179,15 @@ def find_changed(cast: Cast, *, since: datetime) -> list[str]:
     return [f"{one.memory_id}: {one.what}" for one in found]
 
 
+def find_tampered(cast: Cast) -> list[str]:
+    """Seal what was committed, and return what does not verify of the seals since the last crash."""
+    witness = settings.HOME.root / "crash-witness"
+    made = seal_ledger(tenant_id=cast.tenant_id, now=clock.now(), waits=True, witnesses=[witness])
+    since = made[0].number - 1 if made else 0
+    verified = verify_ledger(tenant_id=cast.tenant_id, now=clock.now(), since=since, witnesses=[witness])
+    return [str(finding) for finding in verified.findings]
+
+
 def crash(*, kills: int, loses: bool) -> dict[str, Any]:
     """Return what so many kills led to."""
     server = start_postgres(home=settings.HOME)
@@ -212,6 +224,7 @@ def crash(*, kills: int, loses: bool) -> dict[str, Any]:
                     faults += find_half_done(cast, everything=False)
                     faults += find_changed(cast, since=since)
                     since = clock.now()
+                    faults += find_tampered(cast)
                 if faults or (loses and lost):
                     break
         finally:
@@ -222,6 +235,7 @@ def crash(*, kills: int, loses: bool) -> dict[str, Any]:
             finish()
             faults += find_half_done(cast, everything=True)
             faults += find_changed(cast, since=EARLY)
+            assert_ledger_is_clean(cast.tenant_id)
         connections.close_all()
         return {"kills": kills, "acknowledged": checked, "lost": lost, "faults": faults, "longest_start": longest}
     finally:

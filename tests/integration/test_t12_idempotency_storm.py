@@ -25,10 +25,10 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
 from memoryhub.usecases import answer_once
-from memoryhub.usecases.rederive import check_memories
 from tests.api.client import a_memory, an_event
 from tests.cast import Cast, make_cast
 from tests.conftest import ConnectAs
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 CLIENTS = 16
@@ -207,7 +207,7 @@ def test_one_call_has_one_effect_however_often_it_comes(
             storm_once(storm, pool, calls[-1], seed=len(calls))
     assert storm.faults == []
     assert find_doubled(cast, calls) == []
-    assert list(check_memories(tenant_id=cast.tenant_id)) == []
+    assert_ledger_is_clean(cast.tenant_id)
     assert {"500"}.isdisjoint(storm.sent)
     assert min(storm.sent["409"], storm.sent["cut while sending"], storm.sent["cut while waiting"]) > len(calls)
     promise_report(count=storm.sent.total(), what="requests, sixteen at once")

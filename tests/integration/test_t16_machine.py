@@ -24,7 +24,6 @@ from memoryhub.usecases import revoke as revocation
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.propose import CandidateInput, CandidateReused, EvidenceInput, propose_candidate
 from memoryhub.usecases.recall import RecallInput, recall_memories
-from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.relay import relay_outbox
 from memoryhub.usecases.reopen_conflict import NoOpenConflict, reopen_conflict
 from memoryhub.usecases.review import (
@@ -42,6 +41,7 @@ from memoryhub.usecases.review import (
 from memoryhub.usecases.run_jobs import run_due_jobs
 from memoryhub.usecases.write_memory import write_memory
 from tests.cast import EARLY, Cast, make_cast
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 SCOPE = ("project", "platform")
@@ -346,7 +346,7 @@ class Machine(RuleBasedStateMachine):
             pass
         broken = {what: self.ask(sql)[0][0] for what, sql in INVARIANTS.items()}
         assert {what: count for what, count in broken.items() if count} == {}
-        assert list(check_memories(tenant_id=self.cast.tenant_id)) == []
+        assert_ledger_is_clean(self.cast.tenant_id)
 
     def ask(self, sql: str, it: object = None, **more: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query inside the tenant."""

@@ -35,10 +35,10 @@ from memoryhub.memory.queries import find_part
 from memoryhub.types.temporal import AsOf
 from memoryhub.usecases.ingest import MAX_BATCH, EventInput, ingest_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
-from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.review import Resolution, Verb, resolve_review
 from memoryhub.usecases.run_jobs import run_due_jobs
 from memoryhub.usecases.write_memory import write_memory
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 pytestmark = pytest.mark.promise("T19")
@@ -375,7 +375,7 @@ def test_rows_sent_twice_change_nothing(in_order: Loaded, changes: list[Change],
 
 
 def test_the_tables_are_what_the_evidence_derives_to(in_order: Loaded, promise_report: PromiseReport) -> None:
-    assert list(check_memories(tenant_id=in_order.house.tenant_id)) == []
+    assert_ledger_is_clean(in_order.house.tenant_id)
     promise_report(count=len(read_versions(in_order.house)), what="memories derived again")
 
 
@@ -446,6 +446,6 @@ def test_the_whole_history_goes_through_the_product(
             ruled += 1
     newest = {(row["product"], row["cycle"], row["field"]): row["value"] for row in rows}
     assert read_state(house, clock.now()) == newest
-    assert list(check_memories(tenant_id=house.tenant_id)) == []
+    assert_ledger_is_clean(house.tenant_id)
     promise_report(count=len(rows), what="changes of all products through the product, 0 wrong heads")
     promise_report(count=ruled, what="of them ruled on by a reviewer")

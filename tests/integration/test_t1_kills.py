@@ -30,6 +30,7 @@ from tests.acts import state_fact
 from tests.api.client import Api, a_memory, an_event
 from tests.cast import EARLY, Cast, make_cast
 from tests.integration.faults import Ended, Point, run_in_child
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 NOW = timedelta(0)
@@ -321,6 +322,7 @@ def test_nothing_acknowledged_is_lost_torn_or_doubled(
             break
     drain()
     assert find_faults(story) == []
+    assert_ledger_is_clean(story.cast.tenant_id)
     assert set(story.kills) >= {str(point or "at any moment") for _, point in ACTS}
     promise_report(count=story.kills.total(), what="kills of web and worker")
     promise_report(count=len(story.events), what="acknowledged events, 0 lost, 0 torn, 0 doubled")

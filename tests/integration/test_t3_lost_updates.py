@@ -21,11 +21,11 @@ from memoryhub.memory.exceptions import StaleHead
 from memoryhub.usecases import consolidate
 from memoryhub.usecases.ingest import EventInput
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput
-from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.write_memory import write_memory
 from tests.cast import EARLY, Cast, make_cast
 from tests.conftest import ConnectAs
 from tests.integration.twins import COMPARE, functions_without
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 CLIENTS = 8
@@ -142,7 +142,7 @@ def test_no_update_is_lost_and_every_loser_is_told(
     assert find_faults(cast, told) == []
     assert outcomes.total() == attempts
     assert min(outcomes["committed"], outcomes["stale_head"]) > attempts // 100, f"no race: {outcomes}"
-    assert list(check_memories(tenant_id=cast.tenant_id)) == []
+    assert_ledger_is_clean(cast.tenant_id)
     promise_report(count=attempts, what="compare-and-set attempts")
     promise_report(count=outcomes["stale_head"], what="losers told")
 
@@ -157,7 +157,7 @@ def test_a_loser_that_decides_again_gets_through(
     told = race(cast, attempts=writes)
     assert find_faults(cast, told) == []
     assert Counter(one.outcome for one in told) == {"committed": writes}
-    assert list(check_memories(tenant_id=cast.tenant_id)) == []
+    assert_ledger_is_clean(cast.tenant_id)
     promise_report(count=writes, what="writes with retry")
 
 

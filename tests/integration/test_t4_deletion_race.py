@@ -26,7 +26,6 @@ from memoryhub.usecases import revoke as revocation
 from memoryhub.usecases.consolidate import Consolidated, consolidate_candidate
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event, ingest_events, receive_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
-from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.review import DecidedByOther, ErasureStarted, ItemStale, Resolution, Verb
 from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.run_jobs import run_job
@@ -36,6 +35,7 @@ from tests.cast import EARLY, Cast, make_cast
 from tests.conftest import ConnectAs
 from tests.integration.sessions import Session, list_orders, pause_around, pause_once, take_turns
 from tests.integration.twins import LOCKS, functions_without
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 SCOPE = ("project", "platform")
@@ -335,7 +335,7 @@ def run_orders(*, pair: Pair, search_path: str = "public") -> list[Race]:
                 pair.finish(race)
                 assert not pair.came_back(race)
     if search_path == "public":
-        assert list(check_memories(tenant_id=cast.tenant_id)) == []
+        assert_ledger_is_clean(cast.tenant_id)
     return back
 
 

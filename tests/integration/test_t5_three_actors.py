@@ -10,7 +10,6 @@ from functools import partial
 import pytest
 
 from memoryhub.lib import clock
-from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.relay import relay_outbox
 from memoryhub.usecases.run_jobs import run_due_jobs
 from tests.cast import Cast, make_cast
@@ -25,6 +24,7 @@ from tests.integration.test_t4_deletion_race import (
     revoke_subject,
     without_locks,
 )
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 __all__ = ["paused", "without_locks"]  # fixtures
@@ -82,7 +82,7 @@ def run_meetings(*, meetings: int, search_path: str = "public") -> tuple[list[Ra
                 work()
                 assert not memory_came_back(race), "the workers brought it back"
     if search_path == "public":
-        assert list(check_memories(tenant_id=cast.tenant_id)) == []
+        assert_ledger_is_clean(cast.tenant_id)
     return back, met
 
 

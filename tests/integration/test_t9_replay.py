@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from memoryhub.management.sample.facts import read_changes
-from memoryhub.usecases.rederive import check_memories
 from tests.conftest import ConnectAs
 from tests.integration.histories import History, replay_ledger, write_tables
 from tests.integration.test_t19_real_histories import (
@@ -18,6 +17,7 @@ from tests.integration.test_t19_real_histories import (
     run_jobs,
     send,
 )
+from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 SEED = 20261130
@@ -38,7 +38,7 @@ def test_the_replayed_record_is_the_stored_state(
             replay = replay_ledger(tenant_id=history.tenant_id)
             assert replay.differing == [], f"seed {seed}"
             assert replay.ledger.write_canonical() == stored, f"seed {seed}"
-        assert list(check_memories(tenant_id=history.tenant_id)) == [], f"seed {seed}"
+        assert_ledger_is_clean(history.tenant_id)
         promise_report(count=replay.decisions, what="decisions replayed twice, byte-equal")
         done.update(history.done)
     for action in ("ADD", "SUPERSEDE", "ATTACH_EVIDENCE", "NO_OP", "CONFLICT", "accept", "reject", "keep_conflict"):
