@@ -18,6 +18,7 @@ from memoryhub.access.models import (
     TenantUserPermission,
 )
 from memoryhub.erasure.models import Revocation
+from memoryhub.kernel.document import EvidenceDocument
 from memoryhub.kernel.models import (
     Evidence,
     EvidenceBody,
@@ -28,6 +29,7 @@ from memoryhub.kernel.models import (
     SourceEvent,
     SourceEventBody,
 )
+from memoryhub.memory.basis import MemoryBasis
 from memoryhub.memory.models import (
     CandidateEvidence,
     ConflictMember,
@@ -54,11 +56,13 @@ __all__ = [
     "EntityType",
     "Evidence",
     "EvidenceBody",
+    "EvidenceDocument",
     "EvidenceEdge",
     "EvidenceRoot",
     "IdempotencyKey",
     "LedgerEntry",
     "LedgerSeal",
+    "MemoryBasis",
     "MemoryCandidate",
     "MemoryEvidence",
     "MemoryHead",
@@ -82,8 +86,8 @@ __all__ = [
     "SourceEventBody",
     "Subject",
     "SubjectAlias",
+    "SubjectMention",
     "Tenant",
     "TenantGroupPermission",
     "TenantUserPermission",
 ]
-    "SubjectMention",

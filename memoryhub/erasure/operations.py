@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 class Raised:
     """Hold the barrier's id, the scope's new epoch, and how many versions it hid.
 
-    `to_fold` are memories that keep claims of other sources and must be folded anew in the same transaction.
+    `to_fold` are memories that keep claims of other sources and must be folded anew in the same transaction;
+    `memories` are these and all others that lost a claim.
     """
 
     revocation_id: str
     epoch: int
     hidden: int
     to_fold: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
 
 
 def raise_barrier(
@@ -62,4 +64,5 @@ def raise_barrier(
         epoch=answer["epoch"],
         hidden=answer["hidden"],
         to_fold=tuple(answer["to_fold"]),
+        memories=tuple(answer["memories"]),
     )

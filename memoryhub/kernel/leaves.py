@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -188,7 +188,26 @@ _FIRST: tuple[Leaf, ...] = (
         instant="at",
     ),
 )
-SCHEMES: Mapping[int, tuple[Leaf, ...]] = {1: _FIRST}
+# What a claim rests on, and by which source it is counted.
+_SECOND: tuple[Leaf, ...] = (
+    *(
+        replace(leaf, columns={**leaf.columns, **_columns("source_kind source_id")})
+        if leaf.table == "memory_candidates"
+        else leaf
+        for leaf in _FIRST
+    ),
+    Leaf(
+        "memory_bases",
+        _columns(
+            "memory_id candidate_id lower_id lower_version sequence carries value_digest trust decision_id",
+            instants="observed_at recorded_at",
+            floats="share claim_weight weight",
+            lists="roots principals",
+        ),
+        instant="recorded_at",
+    ),
+)
+SCHEMES: Mapping[int, tuple[Leaf, ...]] = {1: _FIRST, 2: _SECOND}
 NEWEST_SCHEME = max(SCHEMES)
 
 

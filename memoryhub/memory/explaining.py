@@ -48,14 +48,18 @@ _VERSIONS = f"""
         JOIN ends ON ends.memory_id = held.memory_id AND ends.id = barriers.id
     ), hidden AS (
         SELECT DISTINCT hides::uuid AS id FROM barriers, jsonb_array_elements_text(effects->'hides') AS hides
+    ), asked AS (
+        SELECT DISTINCT reviews::uuid AS id FROM merge_decisions decision,
+            jsonb_array_elements_text(effects->'reviews') AS reviews
+        WHERE decision.tenant_id = %(tenant)s
     )
     SELECT held.id::text, CASE
         WHEN held.recorded_to IS DISTINCT FROM closed.recorded_at
             THEN 'recorded_to is not the instant of the decision that closed it'
         WHEN held.superseded_by IS DISTINCT FROM successor.id THEN 'superseded_by is not the row that supersedes it'
-        WHEN held.state = 'needs_review' AND hidden.id IS NULL AND closed.id IS NULL THEN NULL
         WHEN held.state <> 'erased' AND held.state <> CASE
                 WHEN hidden.id IS NOT NULL THEN 'revoked'
+                WHEN asked.id IS NOT NULL THEN 'needs_review'
                 WHEN closed.id IS NOT NULL THEN 'superseded' ELSE 'active' END
             THEN 'no decision and no revocation makes it ' || held.state
         WHEN decision.id IS NULL OR decision.memory_id <> held.memory_id
@@ -68,6 +72,7 @@ _VERSIONS = f"""
     FROM memory_versions held
     LEFT JOIN closed ON closed.id = held.id
     LEFT JOIN hidden ON hidden.id = held.id
+    LEFT JOIN asked ON asked.id = held.id
     LEFT JOIN memory_versions successor ON successor.tenant_id = held.tenant_id
         AND successor.memory_id = held.memory_id AND successor.supersedes = held.id
     LEFT JOIN merge_decisions decision ON decision.tenant_id = held.tenant_id AND decision.id = held.decision_id
@@ -84,6 +89,12 @@ _CLAIMS = f"""
     ), withdrawn AS (
         SELECT claim::uuid AS id, barriers.id AS barrier
         FROM barriers, jsonb_array_elements_text(effects->'withdraws') AS claim
+        UNION ALL
+        SELECT gone.id, decision.id FROM merge_decisions decision, jsonb_array_elements(effects->'withdraws') AS said
+        JOIN memory_evidence gone ON (gone.source_kind, gone.source_id, gone.statement)
+            = (said->>'kind', (said->>'source')::uuid, (said->>'statement')::int)
+        WHERE decision.tenant_id = %(tenant)s AND gone.tenant_id = decision.tenant_id
+          AND gone.memory_id = decision.memory_id
     )
     SELECT held.id::text, CASE
         WHEN held.superseded_by IS NULL AND EXISTS (
@@ -97,7 +108,7 @@ _CLAIMS = f"""
                    held.superseded_at))
             THEN 'no decision dismissed it by that ruling at that instant'
         WHEN held.withdrawn_by IS DISTINCT FROM withdrawn.barrier
-            THEN 'withdrawn_by is not the revocation that took it out'
+            THEN 'withdrawn_by is not the revocation or the decision that took it out'
         WHEN made.id IS NULL OR (made.value_digest, made.stance, made.author_id)
                 IS DISTINCT FROM (held.value_digest, held.stance, held.author_id)
             THEN 'it does not say what its candidate says'

@@ -160,7 +160,8 @@ class MemoryHead(TenantModel):
 class MemoryCandidate(LedgerModel):
     """A proposed memory; lands as a row whatever becomes of it.
 
-    Row: it was proposed. Absent: it was not, or only events were sent.
+    Row: it was proposed. Absent: it was not, or only events were sent. Its claim is counted by `source_kind` and
+    `source_id`; `source_id` NULL is the source event itself.
     Erasure: content, value and conditions become empty, `erased_at` says when; the database then empties `salt`,
     without which the ledger's digest of the words says nothing.
     """
@@ -191,6 +192,8 @@ class MemoryCandidate(LedgerModel):
     policy_version = models.CharField(max_length=40)
     deletion_epoch = models.BigIntegerField()
     source_event = TenantForeignKey("memoryhub.SourceEvent")
+    source_kind = models.CharField(max_length=16, default="event", db_default="event")
+    source_id = models.UUIDField(null=True)
     statement = models.SmallIntegerField(default=0)
     proposer = TenantForeignKey("memoryhub.Principal")
     author = TenantForeignKey("memoryhub.Principal")
@@ -233,6 +236,10 @@ class MemoryCandidate(LedgerModel):
             enum_check(field="authority", enum=Authority, name="memory_candidates_authority_is_known"),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="memory_candidates_confidence_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind=CandidateKind.LEAD, epistemic_status=EpistemicStatus.VALIDATED),
+                name="memory_candidates_lead_is_never_validated",
             ),
             models.CheckConstraint(
                 condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),

@@ -20,7 +20,7 @@ _DOCUMENT = """
         coalesce((SELECT jsonb_agg(jsonb_build_array(held.content, held.value, held.recorded_to IS NULL))
                   FROM memory_versions held
                   WHERE held.tenant_id = head.tenant_id AND held.memory_id = head.id AND NOT held.is_absent
-                    AND held.state IN ('active', 'superseded')), '[]') AS parts
+                    AND held.state IN ('active', 'superseded', 'needs_review')), '[]') AS parts
     FROM memory_heads head
     JOIN subjects subject ON subject.tenant_id = head.tenant_id AND subject.id = head.subject_id
     WHERE head.tenant_id = %(tenant)s AND head.id = %(memory)s

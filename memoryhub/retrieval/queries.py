@@ -43,6 +43,7 @@ class FoundMemory:
     head_version: int
     has_open_conflict: bool
     relevance: float
+    state: str
 
 
 _FOUND = """
@@ -51,7 +52,7 @@ _FOUND = """
         held.content, held.value, held.epistemic_status,
         head.modality, head.confidence, held.independent_evidence_count, held.valid_from, held.valid_to,
         held.recorded_from, held.recorded_to, held.occurred_at, head.version AS head_version,
-        head.has_open_conflict, found.relevance
+        head.has_open_conflict, found.relevance, held.state
     FROM search_memories_v1(%(tenant)s, %(scopes)s::uuid[], %(terms)s::text[], %(valid)s, %(recorded)s, %(limit)s) found
     JOIN memory_heads head ON head.tenant_id = %(tenant)s AND head.id = found.memory
     JOIN memory_versions held ON held.tenant_id = %(tenant)s AND held.id = found.version_row

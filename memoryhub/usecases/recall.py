@@ -12,7 +12,7 @@ from memoryhub.memory.queries import ConflictingClaim, list_conflicting_claims
 from memoryhub.policy.projection import ProjectionPolicy, RecalledFacts, Worth, value_memory
 from memoryhub.retrieval.operations import RunItem, record_run
 from memoryhub.retrieval.queries import FoundMemory, search_memories
-from memoryhub.types.enums import Modality, ScopeKind, UsageOutcome
+from memoryhub.types.enums import Modality, ScopeKind, UsageOutcome, VersionState
 from memoryhub.types.temporal import AsOf
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _project(
             ),
             policy=policy,
         )
-        reason = _find_mismatch(memory, question) or worth.exclusion
+        reason = _find_mismatch(memory, question) or _find_review(memory) or worth.exclusion
         if not reason and worth.value < question.threshold:
             reason = "below_threshold"
         if reason:
@@ -166,6 +166,11 @@ def _project(
     kept.sort(key=lambda pair: (*(-part for part in pair[1].rank()), pair[0].memory_id))
     excluded += [Exclusion(memory.memory_id, memory.version, "below_top_k") for memory, _ in kept[question.top_k :]]
     return kept[: question.top_k], excluded
+
+
+def _find_review(memory: FoundMemory) -> str:
+    """Say that a memory is under review: until a person has looked, nobody is given it."""
+    return str(VersionState.NEEDS_REVIEW) if memory.state == VersionState.NEEDS_REVIEW else ""
 
 
 def _find_mismatch(memory: FoundMemory, question: RecallInput) -> str:

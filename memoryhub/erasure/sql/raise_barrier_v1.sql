@@ -30,7 +30,12 @@ BEGIN
           WHEN 'subject' THEN head.subject_id = v_target
           WHEN 'memory' THEN head.id = v_target
           WHEN 'fact_key' THEN head.fact_key = p->>'target_key' AND (v_target IS NULL OR head.subject_id = v_target)
-          ELSE claim.source_id = v_target OR v_target = ANY (claim.roots)
+          ELSE claim.source_id = v_target
+               -- What rests on memories alone has their roots, and follows them when they are folded anew.
+               OR (v_target = ANY (claim.roots) AND NOT EXISTS (
+                       SELECT FROM memory_bases basis
+                       WHERE basis.tenant_id = v_tenant AND basis.candidate_id = claim.candidate_id
+                         AND basis.carries))
                OR claim.candidate_id IN (SELECT candidate_id FROM candidate_evidence
                                          WHERE tenant_id = v_tenant AND evidence_id = v_target)
           END;
@@ -118,6 +123,7 @@ BEGIN
                  FROM memory_heads WHERE tenant_id = v_tenant AND id = ANY (v_bare)))
     WHERE tenant_id = v_tenant AND id = (p->>'id')::uuid;
     RETURN jsonb_build_object('revocation', p->>'id', 'epoch', v_epoch, 'hidden', jsonb_array_length(v_hidden),
+                              'memories', to_jsonb(v_memories),
                               'to_fold', (SELECT coalesce(jsonb_agg(memory), '[]') FROM unnest(v_memories) AS memory
                                           WHERE memory <> ALL (v_bare)));
 END $$;

@@ -55,7 +55,7 @@ BEGIN
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, evidence_key text, kind text, source_kind text,
             source_id uuid, scope uuid, event uuid, span_start int, span_end int, "position" text, digest text,
-            observed_at timestamptz, quote text, salt text, roots uuid[], derived_from uuid[])
+            observed_at timestamptz, quote text, salt text, roots uuid[], derived_from uuid[], document jsonb)
     ), written AS (
         INSERT INTO evidence (id, tenant_id, evidence_key, kind, source_kind, source_id, scope_id, event_id,
             span_start, span_end, "position", digest, observed_at, recorded_at, availability)
@@ -66,6 +66,10 @@ BEGIN
         INSERT INTO evidence_bodies (evidence_id, tenant_id, quote, salt, erased_at, erased_by)
         SELECT e.id, p_tenant, e.quote, decode(e.salt, 'hex'), NULL, NULL FROM given e JOIN written USING (id)
         WHERE e.quote IS NOT NULL
+    ), documents AS (
+        INSERT INTO evidence_documents (evidence_id, tenant_id, payload)
+        SELECT e.id, p_tenant, e.document FROM given e JOIN written USING (id)
+        WHERE jsonb_typeof(e.document) = 'object'
     )
     INSERT INTO evidence_roots (id, tenant_id, evidence_id, root)
     SELECT uuidv7(), p_tenant, e.id, root FROM given e JOIN written USING (id), unnest(e.roots) AS root

@@ -27,6 +27,7 @@ DECLARE
     v_set uuid;
     v_rows int;
     v_item record;
+    v_reviewed uuid[];
 BEGIN
     -- (a) The scope's guard, shared. A deleter takes it exclusively, raises the epoch first and deletes after.
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(v_scope::text, 0));
@@ -54,6 +55,11 @@ BEGIN
             RETURN jsonb_build_object('outcome', 'item_closed', 'decided_by', v_item.decided_by_id,
                                       'decided_at', v_item.decided_at, 'outcome_of', v_item.outcome);
         END IF;
+    END IF;
+
+    IF p ? 'bases' THEN
+        -- What memories rest on is changed by one at a time in a tenant, and this lock comes before that of any head.
+        PERFORM pg_advisory_xact_lock(hashtextextended('memory_bases ' || v_tenant::text, 0));
     END IF;
 
     -- (c) Compare and set. A new head begins at version 1; two writers of one new key meet at its unique key.
@@ -115,6 +121,19 @@ BEGIN
         PERFORM append_candidate_v1(p->'candidate', v_touched, p->>'status', p->>'reason', v_decided);
     END IF;
 
+    IF p ? 'parts' THEN
+        -- What is under review stays so in whatever says the same there, unless the decision says otherwise.
+        v_reviewed := ARRAY(
+            SELECT n.id FROM jsonb_to_recordset(p->'parts')
+                AS n (id uuid, candidate uuid, state text, valid_from timestamptz, valid_to timestamptz)
+            WHERE coalesce(n.state = 'needs_review', EXISTS (
+                SELECT FROM memory_versions held
+                JOIN memory_candidates made ON made.tenant_id = v_tenant AND made.id = n.candidate
+                WHERE held.tenant_id = v_tenant AND held.memory_id = v_memory AND held.recorded_to IS NULL
+                  AND held.state = 'needs_review' AND held.value_digest IS NOT DISTINCT FROM made.value_digest
+                  AND (n.valid_to IS NULL OR held.valid_from < n.valid_to)
+                  AND (held.valid_to IS NULL OR held.valid_to > n.valid_from))));
+    END IF;
     IF v_barrier IS NOT NULL THEN
         UPDATE revocations SET hits = hits + 1 WHERE tenant_id = v_tenant AND id = v_barrier;
     END IF;
@@ -129,13 +148,14 @@ BEGIN
         p#>'{decision,facts}',
         -- What the decision changes in rows that may change: whoever verifies the ledger finds it here.
         jsonb_strip_nulls(jsonb_build_object(
+            'reviews', CASE WHEN v_reviewed <> '{}' THEN to_jsonb(v_reviewed) END,
             'closes', (SELECT jsonb_agg(gone->'id') FROM jsonb_array_elements(p->'close') AS gone),
             'statuses', CASE WHEN p ? 'status' THEN jsonb_build_array(jsonb_build_object(
                 'id', p->>'candidate_id', 'status', p->>'status',
                 'reason', CASE WHEN p ? 'candidate' THEN p->>'reason'
                           ELSE coalesce(p->>'status_reason', p->>'reason') END)) ELSE '[]' END
                 || coalesce(p->'other_candidates', '[]'),
-            'dismisses', p->'dismissed',
+            'dismisses', p->'dismissed', 'withdraws', p->'withdraws',
             'conflict', p->'conflict')),
         v_recorded);
 
@@ -170,6 +190,20 @@ BEGIN
             observed_at timestamptz, source_seq bigint, order_digest text)
         ON CONFLICT ON CONSTRAINT memory_evidence_counts_a_source_once DO NOTHING;
     END IF;
+    IF p ? 'bases' THEN
+        -- All that a claim rests on, laid together: the highest sequence of a claim counts.
+        INSERT INTO memory_bases (id, tenant_id, memory_id, candidate_id, lower_id, lower_version, sequence, carries,
+            share, claim_weight, value_digest, weight, observed_at, roots, principals, trust, decision_id,
+            recorded_at)
+        SELECT uuidv7(), v_tenant, v_memory, b.candidate, b.lower, b.lower_version,
+            1 + coalesce((SELECT max(sequence) FROM memory_bases
+                          WHERE tenant_id = v_tenant AND candidate_id = b.candidate), 0),
+            b.carries, b.share, b.claim_weight, b.value_digest, b.weight, b.observed_at, b.roots, b.principals,
+            b.trust, (p#>>'{decision,id}')::uuid, v_recorded
+        FROM jsonb_to_recordset(p->'bases') AS b (candidate uuid, lower uuid, lower_version int, carries boolean,
+            share float8, claim_weight float8, value_digest text, weight float8, observed_at timestamptz,
+            roots uuid[], principals uuid[], trust text);
+    END IF;
     IF p ? 'ruling' THEN
         INSERT INTO rulings (id, tenant_id, memory_id, evidence_id, decision_id, settles, winner, effective_from,
             sequence, keeps_conflict, decided_by_id, recorded_at)
@@ -186,10 +220,17 @@ BEGIN
           AND claim.superseded_at IS NULL;
     END IF;
 
+    IF p ? 'withdraws' THEN
+        UPDATE memory_evidence claim SET withdrawn_by = (p#>>'{decision,id}')::uuid
+        FROM jsonb_to_recordset(p->'withdraws') AS gone (kind text, source uuid, statement int)
+        WHERE claim.tenant_id = v_tenant AND claim.memory_id = v_memory AND claim.source_kind = gone.kind
+          AND claim.source_id = gone.source AND claim.statement = gone.statement AND claim.withdrawn_by IS NULL;
+    END IF;
+
     -- (f) Close first, then insert: the exclusion constraint is immediate.
     IF p ? 'close' THEN
         UPDATE memory_versions held SET recorded_to = v_recorded, superseded_by = gone.successor,
-            state = CASE WHEN held.state IN ('active', 'needs_review') THEN 'superseded' ELSE held.state END
+            state = CASE WHEN held.state = 'active' THEN 'superseded' ELSE held.state END
         FROM jsonb_to_recordset(p->'close') AS gone (id uuid, successor uuid)
         WHERE held.tenant_id = v_tenant AND held.memory_id = v_memory AND held.id = gone.id
           AND held.recorded_to IS NULL;
@@ -208,7 +249,8 @@ BEGIN
             deletion_epoch, authority_revision, content_hash)
         SELECT n.id, v_tenant, v_memory, v_version, n.part, 1, v_scope, n.candidate, (p#>>'{decision,id}')::uuid,
             made.content, made.value, made.value_digest, made.value_digest IS NULL, made.epistemic_status,
-            'active', n.supersedes, n.author, n.author_rank, n.author_groups, n.opener, n.since,
+            CASE WHEN n.id = ANY (v_reviewed) THEN 'needs_review' ELSE 'active' END, n.supersedes, n.author,
+            n.author_rank, n.author_groups, n.opener, n.since,
             n.replaced_digest, n.source_event_ids,
             -- Keys of evidence, never its words; in order, so that equal records have equal text.
             ARRAY(SELECT item.evidence_key FROM candidate_evidence link
@@ -276,6 +318,17 @@ BEGIN
         FROM jsonb_to_recordset(p->'withdraws_items') AS gone (object_id uuid, outcome text)
         WHERE review_items.tenant_id = v_tenant AND review_items.object_id = gone.object_id
           AND review_items.state = 'open';
+    END IF;
+    IF p ? 'close' THEN
+        -- Nothing of the memory is under review any more: nobody need be asked.
+        UPDATE review_items item SET state = 'withdrawn', decided_at = v_recorded,
+            outcome = CASE WHEN p#>>'{parts,0,state}' IS NULL THEN 'memory_moved' ELSE p->>'reason' END,
+            decision_id = (p#>>'{decision,id}')::uuid
+        WHERE item.tenant_id = v_tenant AND item.object_id = v_memory AND item.kind = 'rereview'
+          AND item.state = 'open' AND NOT EXISTS (
+              SELECT FROM memory_versions held
+              WHERE held.tenant_id = v_tenant AND held.memory_id = v_memory AND held.recorded_to IS NULL
+                AND held.state = 'needs_review');
     END IF;
     IF p ? 'opens_item' THEN
         INSERT INTO review_items (id, tenant_id, kind, object_id, scope_id, memory_id, candidate_id, state, reason,

@@ -41,7 +41,7 @@ BEGIN
     END IF;
     answer := answer || jsonb_build_object('head', jsonb_build_object(
         'id', head.id, 'version', head.version, 'has_open_conflict', head.has_open_conflict,
-        'last_recorded_at', head.last_recorded_at));
+        'last_recorded_at', head.last_recorded_at, 'memory_type', head.memory_type));
     IF NOT head.has_open_conflict AND NOT coalesce((p->>'whole')::boolean, false) THEN
         -- The newest part that is held now; the claim must begin after it for the tail to be enough.
         SELECT * INTO newest FROM memory_versions
@@ -65,7 +65,7 @@ BEGIN
                 'valid_from', valid_from, 'valid_to', valid_to, 'opener', opener, 'author', author_id,
                 'author_rank', author_rank, 'author_groups', author_groups, 'since', since,
                 'replaced_digest', replaced_digest, 'validated', validation_method <> '',
-                'candidate', candidate_id) ORDER BY valid_from), '[]')
+                'candidate', candidate_id, 'state', state) ORDER BY valid_from), '[]')
             FROM memory_versions
             WHERE tenant_id = v_tenant AND memory_id = head.id AND recorded_to IS NULL
               AND (tail_from IS NULL OR valid_from >= tail_from)),
@@ -105,6 +105,17 @@ BEGIN
                   SELECT id FROM memory_evidence
                   WHERE tenant_id = v_tenant AND memory_id = head.id AND source_kind = p->>'source_kind'
                     AND source_id = (p->>'source_id')::uuid AND statement = (p->>'statement')::int))),
+        -- What claims rest on or cite: of each claim the rows that count, which were laid together.
+        'bases', (SELECT jsonb_agg(jsonb_build_object(
+                'candidate', candidate_id, 'lower', lower_id, 'version', lower_version, 'value_digest', value_digest,
+                'weight', weight, 'observed_at', observed_at, 'roots', roots, 'principals', principals,
+                'trust', trust, 'carries', carries, 'share', share, 'claim_weight', claim_weight)
+                ORDER BY candidate_id, lower_id)
+            FROM memory_bases basis
+            WHERE basis.tenant_id = v_tenant AND basis.memory_id = head.id
+              AND basis.sequence = (SELECT max(newer.sequence) FROM memory_bases newer
+                                    WHERE newer.tenant_id = v_tenant
+                                      AND newer.candidate_id = basis.candidate_id)),
         'rulings', (SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'key', id, 'settles', settles, 'winner', winner, 'effective_from', effective_from,
                 'sequence', sequence, 'keeps_conflict', keeps_conflict) ORDER BY sequence), '[]')

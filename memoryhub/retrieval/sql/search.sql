@@ -1,7 +1,7 @@
 -- Find memories by their terms, in scopes the caller has the right to recall, at two instants.
 -- A definer function, because text search is not leakproof and would read the whole tenant under row-level
--- security; it compares its tenant with the setting itself. Superseded, revoked and erased parts are left out
--- in the filter, never after the ranking.
+-- security; it compares its tenant with the setting itself. Revoked, expired and erased parts are left out in the
+-- filter, never after the ranking; what is under review is found, for whoever answers to say so and leave it out.
 -- `p_terms` are single terms, quoted as a tsquery quotes them. Relevance is the share, in 0..1, of what was asked
 -- for that the memory has: each term weighs ln(1 + found / found with it), so a rare term outweighs common ones.
 -- At most 1,000 memories are weighed, the best by PostgreSQL's own rank, which also breaks ties.
@@ -20,7 +20,7 @@ SECURITY DEFINER SET search_path = public, pg_temp AS $$
           AND held.valid_from <= p_valid_at AND (held.valid_to IS NULL OR p_valid_at < held.valid_to)
           AND held.recorded_from <= p_recorded_at
           AND (held.recorded_to IS NULL OR p_recorded_at < held.recorded_to)
-          AND held.state IN ('active', 'superseded') AND NOT held.is_absent
+          AND held.state IN ('active', 'superseded', 'needs_review') AND NOT held.is_absent
         ORDER BY rank DESC, document.memory_id LIMIT 1000
     ), has AS MATERIALIZED (
         SELECT found.memory_id, term FROM found, unnest(p_terms) AS term WHERE found.terms @@ CAST(term AS tsquery)
