@@ -12,6 +12,11 @@ from hypothesis import strategies as st
 from memoryhub.kernel.derivation import derive
 from memoryhub.kernel.lineage import Roots, adds_lineage, count_lineages, group_roots, number_lineages
 from memoryhub.kernel.values import DerivationRule, Facet
+from memoryhub.policy.echo import repeat_claim
+from memoryhub.types.claims import Author, Claim, Echo, SourceIdentity
+from memoryhub.types.cognitive import get_decay
+from memoryhub.types.enums import Trust
+from memoryhub.types.temporal import Period
 
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
 RULE = DerivationRule(
@@ -110,23 +115,45 @@ def test_a_derivation_is_of_a_set(facets: list[Facet], data: st.DataObject) -> N
 
 @given(facets=draw_facets(), data=st.data())
 def test_an_echo_changes_no_support_at_any_instant(facets: list[Facet], data: st.DataObject) -> None:
-    """Repeat some of the pieces with all of their roots, lighter than the lightest and as old as the oldest."""
+    """Repeat some of the pieces, sooner or later: whoever does, the belief is the same as without."""
     live = [facet for facet in facets if not facet.superseded and not facet.opposes]
     if not live:
         return
     echoed = data.draw(st.lists(st.sampled_from(live), min_size=1))
+    memory_type = data.draw(st.sampled_from(["episodic", "semantic", "procedural", "reflective"]))
+    said = Claim(
+        source=SourceIdentity("event", "echo"),
+        value_digest="a",
+        valid=Period(NOW),
+        author=Author(data.draw(st.sampled_from(["ana", "zoe"]))),
+        roots=frozenset({"run"}),
+        weight=1.0,
+        observed_at=NOW + timedelta(days=data.draw(st.integers(-40, 900))),
+        trust=Trust.FIRST_PARTY,
+    )
+    repeated = repeat_claim(
+        claim=said,
+        echo=Echo(
+            roots=frozenset().union(*(facet.roots for facet in echoed)),
+            weight=min(facet.weight for facet in echoed),
+            observed_at=min(facet.observed_at for facet in echoed),
+        ),
+        root="run",
+        memory_type=memory_type,
+    )
     echo = Facet(
         key="echo",
-        weight=min(facet.weight for facet in echoed) / 2,
-        observed_at=min(facet.observed_at for facet in echoed),
-        roots=frozenset().union(*(facet.roots for facet in echoed)),
-        principals=frozenset({"zoe"}),
+        weight=repeated.weight,
+        observed_at=repeated.observed_at,
+        roots=repeated.roots,
+        principals=frozenset({repeated.author.principal}),
         trust="first",
     )
-    for age in (0, 5, 400):
-        instant = NOW + timedelta(days=age)
-        found = derive(facets=[*facets, echo], rule=RULE, as_of=instant)
-        alone = derive(facets=facets, rule=RULE, as_of=instant)
+    rule = replace(RULE, retention=get_decay(memory_type=memory_type).retain)
+    for days in (-60, 0, 5, 900, 9_000):
+        instant = NOW + timedelta(days=days)
+        found = derive(facets=[*facets, echo], rule=rule, as_of=instant)
+        alone = derive(facets=facets, rule=rule, as_of=instant)
         assert (found.independent_count, found.support) == (alone.independent_count, alone.support)
 
 

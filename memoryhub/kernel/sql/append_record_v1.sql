@@ -1,13 +1,24 @@
+-- Which answers may what is said in a session echo? What an agent says for itself after a recall may: the server says
+-- so, whether or not the agent does. The first run is the root of all of it, so that one session is one lineage.
+CREATE OR REPLACE FUNCTION find_runs_of_session_v1(p_tenant uuid, p_session text, p_actor uuid, p_sender uuid)
+RETURNS TABLE (first_run uuid, last_run uuid) LANGUAGE sql STABLE AS $$
+    SELECT (array_agg(run.id ORDER BY run.at, run.id))[1], (array_agg(run.id ORDER BY run.at DESC, run.id DESC))[1]
+    FROM retrieval_runs run
+    WHERE p_session <> '' AND p_actor = p_sender AND run.tenant_id = p_tenant AND run.session_key = p_session
+      AND EXISTS (SELECT FROM principals WHERE id = p_actor AND kind <> 'human')
+$$;
+
 -- Append records: envelope and body, each once. The caller holds the scope's guard.
 -- Takes a list of events of one scope (or one event), in the order of their key digests so that overlapping
--- batches cannot wait for each other in a circle. Returns the ids that were new.
+-- batches cannot wait for each other in a circle. Returns the ids that were new. A record that names its root was
+-- looked at before, when the answer to it was decided; for the others the runs of their session are found here.
 CREATE OR REPLACE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sql AS $$
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p) AS e (id uuid, tenant uuid, event_key_digest text, scope uuid,
             actor uuid, sender uuid, session_key text, task_key text, source_type text, trust text,
             occurred_at timestamptz, source_seq bigint, ingested_at timestamptz, content_ref text,
             content_digest text, redactions jsonb, retention_class text, deletion_epoch bigint, event_key text,
-            payload jsonb, salt text, without_body boolean)
+            payload jsonb, salt text, without_body boolean, derived_from_run uuid, root uuid)
     ), envelope AS (
         INSERT INTO source_events (id, tenant_id, event_key_digest, scope_id, actor_id, sender_id, session_key,
             task_key, source_type, trust, occurred_at, source_seq, ingested_at, content_ref, content_digest,
@@ -15,13 +26,11 @@ CREATE OR REPLACE FUNCTION append_records_v1(p jsonb) RETURNS uuid[] LANGUAGE sq
         SELECT e.id, e.tenant, e.event_key_digest, e.scope, e.actor, e.sender, e.session_key, e.task_key,
             e.source_type, e.trust, e.occurred_at, e.source_seq, e.ingested_at, e.content_ref, e.content_digest,
             e.redactions, e.retention_class, e.deletion_epoch,
-            -- What an agent says in a session after a recall may be an echo of that recall; the server says so.
-            CASE WHEN e.session_key <> '' AND e.actor = e.sender THEN (
-                SELECT run.id FROM retrieval_runs run
-                WHERE run.tenant_id = e.tenant AND run.session_key = e.session_key
-                ORDER BY run.at DESC LIMIT 1) END,
-            e.id
-        FROM given e ORDER BY e.event_key_digest
+            CASE WHEN e.root IS NULL THEN told.last_run ELSE e.derived_from_run END,
+            coalesce(e.root, told.first_run, e.id)
+        FROM given e LEFT JOIN LATERAL find_runs_of_session_v1(e.tenant, e.session_key, e.actor, e.sender) told
+            ON e.root IS NULL
+        ORDER BY e.event_key_digest
         ON CONFLICT ON CONSTRAINT source_events_are_received_once DO NOTHING
         RETURNING id
     ), body AS (

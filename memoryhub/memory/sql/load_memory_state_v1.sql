@@ -42,6 +42,26 @@ BEGIN
     answer := answer || jsonb_build_object('head', jsonb_build_object(
         'id', head.id, 'version', head.version, 'has_open_conflict', head.has_open_conflict,
         'last_recorded_at', head.last_recorded_at, 'memory_type', head.memory_type));
+    IF p->>'session' <> '' AND EXISTS (
+        SELECT FROM retrieval_runs run
+        JOIN retrieval_items item ON item.tenant_id = run.tenant_id AND item.run_id = run.id
+        WHERE run.tenant_id = v_tenant AND run.session_key = p->>'session'
+          AND run.at <= (p->>'received_at')::timestamptz AND item.memory_id = head.id AND item.outcome <> 'excluded'
+    ) THEN
+        -- An earlier answer of the session held this memory: the claim repeats those that say the same. Their roots
+        -- are bounded; one is enough to belong to a lineage, and two to join none.
+        answer := answer || jsonb_build_object('echo', (
+            SELECT jsonb_build_object('weight', min(held.weight), 'observed_at', min(held.observed_at), 'roots', (
+                SELECT jsonb_agg(root) FROM (
+                    SELECT DISTINCT root FROM memory_evidence of_it, unnest(of_it.roots) AS root
+                    WHERE of_it.tenant_id = v_tenant AND of_it.memory_id = head.id AND of_it.withdrawn_by IS NULL
+                      AND of_it.stance = 'supports' AND of_it.value_digest IS NOT DISTINCT FROM p->>'value_digest'
+                    ORDER BY root LIMIT 100) roots))
+            FROM memory_evidence held
+            WHERE held.tenant_id = v_tenant AND held.memory_id = head.id AND held.withdrawn_by IS NULL
+              AND held.stance = 'supports' AND held.value_digest IS NOT DISTINCT FROM p->>'value_digest'
+            HAVING count(*) > 0));
+    END IF;
     IF NOT head.has_open_conflict AND NOT coalesce((p->>'whole')::boolean, false) THEN
         -- The newest part that is held now; the claim must begin after it for the tail to be enough.
         SELECT * INTO newest FROM memory_versions
