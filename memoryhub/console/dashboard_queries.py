@@ -41,7 +41,7 @@ class Backlog:
     outbox: int
     outbox_oldest: timedelta
     waiting_jobs: int
-    dead_jobs: int
+    dead_letters: int
 
 
 def measure_queue(*, caller: Caller, kind: str, now: datetime) -> QueueAges:
@@ -105,15 +105,19 @@ def count_holdings(*, caller: Caller, now: datetime) -> Holdings:
 
 
 def measure_backlog(*, caller: Caller, now: datetime) -> Backlog:
-    """Measure what is still undelivered, unprocessed or dead in the tenant."""
+    """Measure what still waits and what is dead in the tenant; never reads what is done.
+
+    A dead row of the outbox waits for a person and no longer for a worker, so it is counted as a dead letter alone.
+    """
     rows = fetch_all(
         sql="""
-            SELECT (SELECT count(*) FROM outbox WHERE tenant_id = %(tenant)s AND delivered_at IS NULL),
-                (SELECT max(%(now)s - created_at) FROM outbox
-                    WHERE tenant_id = %(tenant)s AND delivered_at IS NULL),
-                count(*) FILTER (WHERE state IN ('queued', 'running', 'retrying')),
-                count(*) FILTER (WHERE state = 'dead')
-            FROM processing_jobs WHERE tenant_id = %(tenant)s
+            SELECT waiting.number, waiting.oldest,
+                (SELECT count(*) FROM processing_jobs
+                    WHERE tenant_id = %(tenant)s AND state IN ('queued', 'retrying', 'running')),
+                (SELECT count(*) FROM processing_jobs WHERE tenant_id = %(tenant)s AND state = 'dead')
+                + (SELECT count(*) FROM outbox WHERE tenant_id = %(tenant)s AND state = 'dead')
+            FROM (SELECT count(*) AS number, max(%(now)s - created_at) AS oldest FROM outbox
+                  WHERE tenant_id = %(tenant)s AND state = 'waiting') waiting
         """,
         params={"tenant": caller.tenant_id, "now": now},
     )

@@ -91,6 +91,7 @@ REASON: Final[dict[str, _StrPromise]] = {
     "scope_not_authorised": _("The scope is not authorised"),
     "forbidden_content": _("Forbidden content"),
     "barred_by_revocation": _("Barred by a revocation"),
+    "work_discarded": _("Its work was discarded"),
     "rejected_not_supported": _("Rejected: the evidence does not support it"),
     "rejected_outdated": _("Rejected: it is out of date"),
     "rejected_wrong_subject": _("Rejected: it is about something else"),

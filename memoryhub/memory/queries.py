@@ -330,7 +330,8 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
                 CASE WHEN claim.withdrawn_by IS NULL
                       AND has_scope_right_v1(%(principal)s, item.scope_id, 'view_memory') THEN body.quote END AS quote,
                 item.span_start, item.span_end, item.digest, encode(body.salt, 'hex') AS salt,
-                CASE WHEN claim.withdrawn_by IS NULL THEN item.availability ELSE 'revoked' END AS availability,
+                CASE WHEN claim.withdrawn_by IS NULL OR item.availability <> 'available' THEN item.availability
+                     ELSE 'revoked' END AS availability,
                 item.observed_at, item.recorded_at,
                 event.source_type, event.trust, claim.author_id::text,
                 coalesce(nullif(author.display_name, ''), author.username) AS author_name,
@@ -415,7 +416,13 @@ class EventStatus:
     candidates: tuple[CandidateStatusRecord, ...]
 
 
-_STATE_OF_JOBS = (("dead", "failed"), ("running", "running"), ("retrying", "queued"), ("queued", "queued"))
+_STATE_OF_JOBS = (
+    ("dead", "failed"),
+    ("running", "running"),
+    ("retrying", "queued"),
+    ("queued", "queued"),
+    ("discarded", "discarded"),
+)
 
 
 def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
@@ -435,7 +442,7 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
     record_id, scope_id, sender_id = rows[0]
     jobs = fetch_all(
         sql="""
-            SELECT state, last_error FROM processing_jobs
+            SELECT state, CASE WHEN state = 'discarded' THEN reason ELSE last_error END FROM processing_jobs
             WHERE tenant_id = %(tenant)s AND state <> 'cancelled' AND (target_id = %(event)s OR target_id IN (
                 SELECT id FROM memory_candidates WHERE tenant_id = %(tenant)s AND source_event_id = %(event)s))
         """,
@@ -460,6 +467,6 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
         scope_id=scope_id,
         sender_id=sender_id,
         state=state,
-        failure=states.get("dead", ""),
+        failure=states.get("dead") or states.get("discarded", ""),
         candidates=tuple(CandidateStatusRecord(**row) for row in candidates),
     )

@@ -272,3 +272,9 @@ def _name_state(delivery: Delivery) -> str:
     if not delivery.error:
         return "delivered"
     return "dead" if delivery.entry.attempts >= MAX_ATTEMPTS else "waiting"
+
+
+def delete_ended(*, before: datetime, limit: int) -> tuple[int, int]:
+    """Delete up to `limit` jobs and as many outbox rows that ended before an instant; returns how many of each."""
+    rows = fetch_all(sql="SELECT jobs, rows FROM prune_work_v1(%s, %s)", params=[before, limit])
+    return rows[0][0], rows[0][1]

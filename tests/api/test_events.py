@@ -184,3 +184,35 @@ def test_a_dead_job_reads_as_failed_with_its_reason(api: Api, cast: Cast) -> Non
         jobs.update(state="dead", last_error="ExtractionFailed")
     told = api.get(f"events/{event['event_id']}/status").json
     assert (told["state"], told["failure"], told["candidates"]) == ("failed", "ExtractionFailed", [])
+
+
+def test_a_discarded_job_reads_as_given_up_with_its_reason(api: Api, cast: Cast) -> None:
+    """Also while it retries the event is only `queued`: what is not over is never told as failed."""
+    event = an_event(
+        scope={"kind": "user", "key": cast.alice.username},
+        source_type="message",
+        actor=cast.alice.username,
+        payload={"text": "From now on, always answer me in English."},
+    )
+    api.post("events", event)
+    seen = []
+    with tenant_context(cast.tenant_id):
+        jobs = ProcessingJob.objects.filter(tenant_id=cast.tenant_id)
+    for changes in (
+        {"state": "running"},
+        {"state": "retrying", "last_error": "LookupError"},
+        {"state": "running"},
+        {"state": "dead"},
+        {"state": "discarded", "reason": "cannot_succeed"},
+    ):
+        with tenant_context(cast.tenant_id):
+            assert jobs.update(**changes) == 1
+        told = api.get(f"events/{event['event_id']}/status").json
+        seen.append((told["state"], told["failure"]))
+    assert seen == [
+        ("running", ""),
+        ("queued", ""),
+        ("running", ""),
+        ("failed", "LookupError"),
+        ("discarded", "cannot_succeed"),
+    ]

@@ -93,7 +93,7 @@ def test_a_consumer_that_fails_neither_blocks_nor_repeats_the_others(
     memory_id = str(state_fact(cast, value=1).result.memory_id)
     now = clock.now()
     assert relay_all(now=now) == {"waiting": 1}
-    assert list_rows(cast) == [("waiting", 1, ["search"], "broken: LookupError")]
+    assert list_rows(cast) == [("waiting", 1, ["search"], "broken:LookupError")]
     assert list_documents(cast) == {memory_id: 1}
     assert relay_all(now=now) == {}, "it comes back after its pause"
     assert relay_all(now=now + timedelta(seconds=3)) == {"delivered": 1}
@@ -138,13 +138,13 @@ def test_what_keeps_failing_waits_for_a_person(consume: Callable[..., None]) -> 
     now, pauses = clock.now(), []
     for attempt in range(1, MAX_ATTEMPTS):
         assert relay_all(now=now) == {"waiting": 1}
-        assert list_rows(cast) == [("waiting", attempt, ["search"], "broken: LookupError")]
+        assert list_rows(cast) == [("waiting", attempt, ["search"], "broken:LookupError")]
         due = ask(cast, "SELECT next_attempt_at FROM outbox")[0][0]
         pauses.append(due - now)
         assert relay_all(now=due - timedelta(milliseconds=1)) == {}
         now = due
     assert relay_all(now=now) == {"dead": 1}
-    assert list_rows(cast) == [("dead", MAX_ATTEMPTS, ["search"], "broken: LookupError")]
+    assert list_rows(cast) == [("dead", MAX_ATTEMPTS, ["search"], "broken:LookupError")]
     assert pauses == sorted(pauses)
     assert pauses[0] >= timedelta(seconds=1.5)
     assert pauses[-1] >= timedelta(seconds=96)
