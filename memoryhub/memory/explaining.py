@@ -82,38 +82,38 @@ _VERSIONS = f"""
 _CLAIMS = f"""
     WITH {_LEGACY}, {_BARRIERS},
     dismissed AS (
-        SELECT decision.memory_id, said->>'kind' AS kind, (said->>'source')::uuid AS source,
-            (said->>'statement')::int AS statement, (said->>'ruling')::uuid AS ruling, decision.recorded_at
-        FROM merge_decisions decision, jsonb_array_elements(effects->'dismisses') AS said
-        WHERE decision.tenant_id = %(tenant)s
-    ), withdrawn AS (
-        SELECT claim::uuid AS id, barriers.id AS barrier
+        SELECT decision.memory_id, said.kind, said.source, said.statement,
+            array_agg((said.ruling, decision.recorded_at)::text) AS ways
+        FROM merge_decisions decision, jsonb_to_recordset(effects->'dismisses')
+            AS said (kind text, source uuid, statement int, ruling uuid)
+        WHERE decision.tenant_id = %(tenant)s GROUP BY 1, 2, 3, 4
+    ), taken AS (
+        SELECT claim::uuid AS id, barriers.id AS by_id
         FROM barriers, jsonb_array_elements_text(effects->'withdraws') AS claim
         UNION ALL
-        SELECT gone.id, decision.id FROM merge_decisions decision, jsonb_array_elements(effects->'withdraws') AS said
-        JOIN memory_evidence gone ON (gone.source_kind, gone.source_id, gone.statement)
-            = (said->>'kind', (said->>'source')::uuid, (said->>'statement')::int)
-        WHERE decision.tenant_id = %(tenant)s AND gone.tenant_id = decision.tenant_id
-          AND gone.memory_id = decision.memory_id
+        SELECT claim.id, decision.id
+        FROM merge_decisions decision, jsonb_to_recordset(effects->'withdraws')
+            AS said (kind text, source uuid, statement int)
+        JOIN memory_evidence claim ON claim.tenant_id = %(tenant)s AND claim.source_kind = said.kind
+            AND claim.source_id = said.source AND claim.statement = said.statement
+        WHERE decision.tenant_id = %(tenant)s AND claim.memory_id = decision.memory_id
+    ), withdrawn AS (
+        SELECT id, array_agg(by_id) AS ways FROM taken GROUP BY id
     )
     SELECT held.id::text, CASE
-        WHEN held.superseded_by IS NULL AND EXISTS (
-            SELECT FROM dismissed WHERE (dismissed.memory_id, kind, source, dismissed.statement)
-                = (held.memory_id, held.source_kind, held.source_id, held.statement))
-            THEN 'a ruling dismissed it, and it does not say so'
-        WHEN held.superseded_by IS NOT NULL AND NOT EXISTS (
-            SELECT FROM dismissed WHERE (dismissed.memory_id, kind, source, dismissed.statement, ruling,
-                                         dismissed.recorded_at)
-                = (held.memory_id, held.source_kind, held.source_id, held.statement, held.superseded_by,
-                   held.superseded_at))
-            THEN 'no decision dismissed it by that ruling at that instant'
-        WHEN held.withdrawn_by IS DISTINCT FROM withdrawn.barrier
+        WHEN (held.superseded_by IS NULL) <> (dismissed.ways IS NULL)
+                OR NOT coalesce((held.superseded_by, held.superseded_at)::text = ANY (dismissed.ways), true)
+            THEN 'it is not dismissed by the ruling, or at the instant, that a decision says'
+        WHEN (held.withdrawn_by IS NULL) <> (withdrawn.ways IS NULL)
+                OR NOT coalesce(held.withdrawn_by = ANY (withdrawn.ways), true)
             THEN 'withdrawn_by is not the revocation or the decision that took it out'
         WHEN made.id IS NULL OR (made.value_digest, made.stance, made.author_id)
                 IS DISTINCT FROM (held.value_digest, held.stance, held.author_id)
             THEN 'it does not say what its candidate says'
         END
     FROM memory_evidence held
+    LEFT JOIN dismissed ON (dismissed.memory_id, dismissed.kind, dismissed.source, dismissed.statement)
+        = (held.memory_id, held.source_kind, held.source_id, held.statement)
     LEFT JOIN withdrawn ON withdrawn.id = held.id
     LEFT JOIN memory_candidates made ON made.tenant_id = held.tenant_id AND made.id = held.candidate_id
     WHERE held.tenant_id = %(tenant)s AND held.memory_id NOT IN (SELECT memory_id FROM legacy)
@@ -121,12 +121,15 @@ _CLAIMS = f"""
 # A status only moves on: what a person is asked comes before what waits in a conflict, then accepted, then rejected.
 _CANDIDATES = """
     WITH made AS (
-        SELECT (said->>'id')::uuid AS id, said->>'status' AS status, said->>'reason' AS reason, decision.recorded_at,
-            array_position(ARRAY['needs_confirmation', 'pending', 'accepted', 'rejected'], said->>'status') AS place
-        FROM merge_decisions decision, jsonb_array_elements(effects->'statuses') AS said
-        WHERE decision.tenant_id = %(tenant)s
+        SELECT said.id, array_position(ARRAY['needs_confirmation', 'pending', 'accepted', 'rejected'], said.status)
+                AS place,
+            array_agg((said.status, said.reason, CASE WHEN said.status IN ('accepted', 'rejected')
+                                                 THEN decision.recorded_at END)::text) AS ways
+        FROM merge_decisions decision, jsonb_to_recordset(effects->'statuses')
+            AS said (id uuid, status text, reason text)
+        WHERE decision.tenant_id = %(tenant)s GROUP BY 1, 2
     ), last AS (
-        SELECT id, max(place) AS place FROM made GROUP BY id
+        SELECT DISTINCT ON (id) id, ways FROM made ORDER BY id, place DESC
     ), own AS (
         SELECT candidate_id, (array_agg(memory_id) FILTER (WHERE memory_id IS NOT NULL))[1] AS memory_id,
             bool_or(effects IS NULL) AS is_legacy
@@ -134,15 +137,11 @@ _CANDIDATES = """
     )
     SELECT held.id::text, CASE
         WHEN own.is_legacy THEN NULL
-        WHEN last.id IS NULL AND (held.status, held.reason) <> ('pending', '') AND held.status <> 'superseded'
+        WHEN last.id IS NULL AND (held.reason <> '' OR held.decided_at IS NOT NULL
+                OR held.status <> 'pending')
             THEN 'no decision makes it ' || held.status
-        WHEN last.id IS NOT NULL AND NOT EXISTS (
-            SELECT FROM made WHERE made.id = held.id AND made.place = last.place
-                AND (made.status, made.reason) = (held.status, held.reason)
-                AND held.decided_at IS NOT DISTINCT FROM
-                    CASE WHEN made.status IN ('accepted', 'rejected') THEN made.recorded_at END)
+        WHEN last.id IS NOT NULL AND (held.status, held.reason, held.decided_at)::text <> ALL (last.ways)
             THEN 'no decision makes it ' || held.status || ' for that reason at that instant'
-        WHEN last.id IS NULL AND held.status = 'pending' AND held.decided_at IS NOT NULL THEN 'nothing decided it'
         WHEN held.memory_id IS DISTINCT FROM own.memory_id THEN 'its memory is not that of its decision'
         END
     FROM memory_candidates held
@@ -152,19 +151,24 @@ _CANDIDATES = """
 """
 # What was received under an epoch keeps it until a requeue is recorded.
 _EPOCHS = """
+    WITH requeued AS (
+        SELECT (object_ids->>'candidate')::uuid AS id, max((object_ids->>'epoch')::bigint) AS epoch
+        FROM audit_events WHERE tenant_id = %(tenant)s AND action = 'candidate.requeued' GROUP BY 1
+    ), received AS (
+        SELECT held.id, least(min(quoted.deletion_epoch), min(record.deletion_epoch)) AS epoch
+        FROM memory_candidates held
+        JOIN source_events record ON record.tenant_id = held.tenant_id AND record.id = held.source_event_id
+        LEFT JOIN candidate_evidence link ON link.tenant_id = held.tenant_id AND link.candidate_id = held.id
+        LEFT JOIN evidence item ON item.tenant_id = held.tenant_id AND item.id = link.evidence_id
+        LEFT JOIN source_events quoted ON quoted.tenant_id = held.tenant_id AND quoted.id = item.event_id
+        WHERE held.tenant_id = %(tenant)s GROUP BY held.id
+    )
     SELECT held.id::text, 'no source and no requeue has its epoch'
     FROM memory_candidates held
+    LEFT JOIN received ON received.id = held.id
+    LEFT JOIN requeued ON requeued.id = held.id
     WHERE held.tenant_id = %(tenant)s
-      AND held.deletion_epoch <> (
-          SELECT min(record.deletion_epoch) FROM source_events record
-          WHERE record.tenant_id = held.tenant_id AND record.id IN (
-              SELECT held.source_event_id UNION SELECT item.event_id FROM candidate_evidence link
-              JOIN evidence item ON item.tenant_id = link.tenant_id AND item.id = link.evidence_id
-              WHERE link.tenant_id = held.tenant_id AND link.candidate_id = held.id AND item.event_id IS NOT NULL))
-      AND held.deletion_epoch IS DISTINCT FROM (
-          SELECT max((said.object_ids->>'epoch')::bigint) FROM audit_events said
-          WHERE said.tenant_id = held.tenant_id AND said.action = 'candidate.requeued'
-            AND said.object_ids->>'candidate' = held.id::text)
+      AND held.deletion_epoch IS DISTINCT FROM coalesce(requeued.epoch, received.epoch)
 """
 _HEADS = f"""
     WITH {_LEGACY}, {_BARRIERS},
@@ -253,35 +257,31 @@ _MEMBERS = f"""
     WITH {_LEGACY},
     said AS (
         SELECT (effects#>>'{{conflict,id}}')::uuid AS id, resulting_version AS version, recorded_at, memory_id,
-            effects#>'{{conflict,members}}' AS members
+            effects#>'{{conflict,members}}' AS members, lead(recorded_at) OVER (
+                PARTITION BY effects#>>'{{conflict,id}}' ORDER BY resulting_version) AS next_at
         FROM merge_decisions
         WHERE tenant_id = %(tenant)s AND effects#>>'{{conflict,state}}' = 'open'
-    ), named AS (
-        SELECT said.id, said.version, said.recorded_at, said.memory_id, member->>'source' AS source,
-            (member->>'is_standing')::boolean AS is_standing, (member->>'candidate')::uuid AS candidate
-        FROM said, jsonb_array_elements(said.members) AS member
     ), expected AS (
-        SELECT id, source, memory_id, (array_agg(candidate ORDER BY version))[1] AS candidate,
-            (array_agg(is_standing ORDER BY version DESC))[1] AS is_standing,
-            (array_agg(recorded_at ORDER BY version))[1] AS joined_at, max(version) AS last_version
-        FROM named GROUP BY id, source, memory_id
-    ), whole AS (
-        SELECT expected.*, (
-            SELECT said.recorded_at FROM said WHERE said.id = expected.id AND said.version > expected.last_version
-            ORDER BY said.version LIMIT 1) AS left_at
-        FROM expected
+        SELECT said.id, member.source, (array_agg(said.memory_id))[1] AS memory_id,
+            (array_agg(member.candidate ORDER BY version))[1] AS candidate,
+            (array_agg(member.is_standing ORDER BY version DESC))[1] AS is_standing,
+            (array_agg(recorded_at ORDER BY version))[1] AS joined_at,
+            (array_agg(next_at ORDER BY version DESC))[1] AS left_at
+        FROM said, jsonb_to_recordset(members) AS member (source text, candidate uuid, is_standing boolean)
+        GROUP BY said.id, member.source
     )
-    SELECT coalesce(held.id::text, whole.id || ' ' || whole.source), CASE
+    SELECT coalesce(held.id::text, expected.id || ' ' || expected.source), CASE
         WHEN held.id IS NULL THEN 'a decision names this member, and it is not there'
-        WHEN whole.id IS NULL THEN 'no decision names this member'
+        WHEN expected.id IS NULL THEN 'no decision names this member'
         WHEN (held.is_standing, held.joined_at, held.left_at, held.candidate_id)
-                IS DISTINCT FROM (whole.is_standing, whole.joined_at, whole.left_at, whole.candidate)
+                IS DISTINCT FROM (expected.is_standing, expected.joined_at, expected.left_at, expected.candidate)
             THEN 'it is not the member that decisions say'
         END
     FROM (SELECT * FROM conflict_members WHERE tenant_id = %(tenant)s) held
-    FULL JOIN whole ON whole.id = held.conflict_set_id AND whole.source = held.source
+    FULL JOIN expected ON expected.id = held.conflict_set_id AND expected.source = held.source
     LEFT JOIN conflict_sets owner ON owner.tenant_id = %(tenant)s AND owner.id = held.conflict_set_id
-    WHERE coalesce(whole.memory_id, owner.memory_id) NOT IN (SELECT memory_id FROM legacy)
+    WHERE coalesce(expected.memory_id, owner.memory_id, '00000000-0000-0000-0000-000000000000')
+        NOT IN (SELECT memory_id FROM legacy)
 """  # noqa: S608  constants of this module
 _RULINGS = """
     SELECT held.id::text, 'it is not of the decision and the evidence that it names'
@@ -293,15 +293,75 @@ _RULINGS = """
           IS DISTINCT FROM (held.memory_id, held.decided_by_id, held.recorded_at, 'ruling', held.id)
 """
 _EVIDENCE = """
-    SELECT held.id::text, 'no revocation makes it ' || held.availability
+    WITH barriers AS (
+        SELECT target_id FROM revocations
+        WHERE tenant_id = %(tenant)s AND target IN ('event', 'evidence', 'lineage') AND mode <> 'lifted'
+    ), covered AS (
+        SELECT id FROM evidence JOIN barriers ON barriers.target_id = evidence.id WHERE tenant_id = %(tenant)s
+        UNION
+        SELECT id FROM evidence JOIN barriers ON barriers.target_id = evidence.source_id WHERE tenant_id = %(tenant)s
+    ), said AS (
+        SELECT DISTINCT ON (object_ids->>'evidence') (object_ids->>'evidence')::uuid AS id, outcome FROM audit_events
+        WHERE tenant_id = %(tenant)s AND action = 'evidence.availability_changed'
+        ORDER BY object_ids->>'evidence', audit_events.id DESC
+    )
+    SELECT held.id::text, 'nothing makes it ' || held.availability
     FROM evidence held
+    LEFT JOIN covered ON covered.id = held.id
+    LEFT JOIN said ON said.id = held.id
     LEFT JOIN evidence_bodies words ON words.evidence_id = held.id
-    WHERE held.tenant_id = %(tenant)s AND held.availability NOT IN ('unreachable', 'expired')
-      AND NOT (held.availability = 'erased' AND words.erased_at IS NOT NULL)
-      AND (held.availability = 'revoked') <> EXISTS (
-          SELECT FROM revocations barrier
-          WHERE barrier.tenant_id = held.tenant_id AND barrier.target IN ('event', 'evidence', 'lineage')
-            AND barrier.mode <> 'lifted' AND barrier.target_id IN (held.id, held.source_id))
+    WHERE held.tenant_id = %(tenant)s AND held.availability <> CASE
+        WHEN words.erased_at IS NOT NULL AND held.availability = 'erased' THEN 'erased'
+        WHEN covered.id IS NOT NULL AND held.availability = 'revoked' THEN 'revoked'
+        WHEN covered.id IS NOT NULL AND coalesce(said.outcome, 'available') = 'available' THEN 'revoked'
+        ELSE coalesce(said.outcome, 'available') END
+"""
+# Words go only where a revocation stands: of the scope, of the source, or of what a candidate made of it.
+_ERASURES = """
+    WITH barriers AS (SELECT * FROM revocations WHERE tenant_id = %(tenant)s),
+    erased AS (
+        SELECT 'source_event_bodies' AS name, record.id, record.scope_id, ARRAY[record.id, record.root] AS sources
+        FROM source_event_bodies words JOIN source_events record ON record.id = words.event_id
+        WHERE words.tenant_id = %(tenant)s AND words.erased_at IS NOT NULL
+        UNION ALL
+        SELECT 'evidence_bodies', item.id, item.scope_id, ARRAY[item.id, item.source_id, item.event_id]
+        FROM evidence_bodies words JOIN evidence item ON item.id = words.evidence_id
+        WHERE words.tenant_id = %(tenant)s AND words.erased_at IS NOT NULL
+        UNION ALL
+        SELECT 'memory_candidates', id, scope_id, ARRAY[id, source_event_id] FROM memory_candidates
+        WHERE tenant_id = %(tenant)s AND erased_at IS NOT NULL
+        UNION ALL
+        SELECT 'memory_versions', held.id, held.scope_id, ARRAY[made.id, made.source_event_id] FROM memory_versions held
+        JOIN memory_candidates made ON made.tenant_id = held.tenant_id AND made.id = held.candidate_id
+        WHERE held.tenant_id = %(tenant)s AND held.state = 'erased'
+    )
+    SELECT erased.id::text, 'its words were erased, and no revocation covers it: ' || name
+    FROM erased
+    WHERE NOT EXISTS (
+        SELECT FROM barriers
+        WHERE barriers.scope_id = erased.scope_id AND CASE barriers.target
+            WHEN 'scope' THEN true
+            WHEN 'event' THEN barriers.target_id = ANY (sources)
+            WHEN 'evidence' THEN barriers.target_id = ANY (sources) OR EXISTS (
+                SELECT FROM evidence item WHERE item.tenant_id = barriers.tenant_id AND item.id = barriers.target_id
+                  AND item.event_id = ANY (sources))
+            WHEN 'lineage' THEN barriers.target_id = ANY (sources)
+            ELSE EXISTS (
+                SELECT FROM memory_candidates made
+                WHERE made.tenant_id = barriers.tenant_id AND (made.id = ANY (sources)
+                       OR made.source_event_id = ANY (sources))
+                  AND CASE barriers.target
+                      WHEN 'subject' THEN made.subject_id = barriers.target_id
+                      WHEN 'memory' THEN made.memory_id = barriers.target_id
+                      ELSE made.fact_key = barriers.target_key
+                           AND (barriers.target_id IS NULL OR made.subject_id = barriers.target_id) END)
+            END)
+    UNION ALL
+    SELECT event_id::text, 'somebody is said to have erased it, and it is whole' FROM source_event_bodies
+    WHERE tenant_id = %(tenant)s AND erased_at IS NULL AND erased_by IS NOT NULL
+    UNION ALL
+    SELECT evidence_id::text, 'somebody is said to have erased it, and it is whole' FROM evidence_bodies
+    WHERE tenant_id = %(tenant)s AND erased_at IS NULL AND erased_by IS NOT NULL
 """
 _REVOCATIONS = """
     SELECT held.id::text, 'nobody made it ' || held.mode
@@ -355,6 +415,7 @@ CHECKS: dict[str, tuple[str, str]] = {
     "members": ("conflict_members", _MEMBERS),
     "rulings": ("rulings", _RULINGS),
     "evidence": ("evidence", _EVIDENCE),
+    "erasures": ("source_event_bodies", _ERASURES),
     "revocations": ("revocations", _REVOCATIONS),
     "scopes": ("scopes", _SCOPES),
     "documents": ("search_documents", _DOCUMENTS),

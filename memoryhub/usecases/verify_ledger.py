@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _PAGE = 2_000
 _MARKER = "[removed: "
+_FIRST_ID = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(slots=True)
@@ -122,6 +124,7 @@ def _find_all(
     say("decisions")
     yield from _check_inputs(tenant_id, begins)
     yield from keys.check_heads()
+    yield from keys.check_documents()
     say("effects")
     yield from check_effects(tenant_id=tenant_id)
 
@@ -140,12 +143,6 @@ class _Keys:
                 sql="SELECT id, kind, key FROM scopes WHERE tenant_id = %s", params=[tenant_id]
             )
         }
-        barriers = fetch_all(
-            sql="SELECT scope_id, target, target_id FROM revocations WHERE tenant_id = %s", params=[tenant_id]
-        )
-        self.barriers: dict[str, list[tuple[str, str]]] = {}
-        for scope_id, target, target_id in barriers:
-            self.barriers.setdefault(str(scope_id), []).append((target, str(target_id)))
 
     def digest(self, text: str, salt: bytes = b"") -> str:
         """Return the digest of a text under the tenant's key."""
@@ -164,11 +161,7 @@ class _Keys:
                 yield Finding(kind, leaf.table, str(row["id"]), what)
 
     def _look_at_event(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if row["salt"] is None:
-            if row["has_words"]:
-                yield from self._explain_erasure(row, str(row["id"]), str(row["root"]))
-            return
-        if self.key is None:
+        if row["salt"] is None or self.key is None:
             return
         said = {
             "scope": self.scopes.get(str(row["scope_id"])),
@@ -185,10 +178,9 @@ class _Keys:
             yield "content_differs", "the caller's id does not have its digest"
 
     def _look_at_evidence(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if row["salt"] is None:
-            if row["has_words"]:
-                yield from self._explain_erasure(row, str(row["id"]), str(row["source_id"]))
-        elif self.key is not None and self.digest(row["quote"], bytes(row["salt"])) != row["digest"]:
+        if row["salt"] is None or self.key is None:
+            return
+        if self.digest(row["quote"], bytes(row["salt"])) != row["digest"]:
             yield "content_differs", "its quote does not have its digest"
 
     def _look_at_candidate(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -206,7 +198,6 @@ class _Keys:
         if is_erased:
             if row["content"] or row["value"] not in (None, "null") or row["content_hash"]:
                 yield "words_came_back", "it is said to be erased, and has words"
-            yield from self._explain_erasure(row)
             return
         if self.key is None or row["content_hash"] == "":
             return
@@ -224,17 +215,11 @@ class _Keys:
         if digest != row["conditions_digest"]:
             yield "content_differs", "its conditions do not have their digest"
 
-    def _explain_erasure(self, row: Mapping[str, Any], *targets: str) -> Iterator[tuple[str, str]]:
-        for target, target_id in self.barriers.get(str(row["scope_id"]), ()):
-            if target not in ("event", "evidence", "lineage") or not targets or target_id in targets:
-                return
-        yield "erasure_unexplained", "its words were erased, and no revocation covers it"
-
     def check_heads(self) -> Iterator[Finding]:
         """Yield the heads whose conditions do not have their digest."""
         if self.key is None:
             return
-        after = "00000000-0000-0000-0000-000000000000"
+        after = _FIRST_ID
         while True:
             rows = fetch_all(
                 sql="SELECT id::text, conditions::text, conditions_digest FROM memory_heads"
@@ -250,10 +235,33 @@ class _Keys:
                 return
             after = rows[-1][0]
 
+    def check_documents(self) -> Iterator[Finding]:
+        """Yield the documents that are not those by which their evidence is known."""
+        if self.key is None:
+            return
+        after = _FIRST_ID
+        while True:
+            rows = fetch_all(
+                sql="""
+                    SELECT item.id::text, item.source_id::text, held.payload->>'ref', held.payload->>'revision'
+                    FROM evidence_documents held
+                    JOIN evidence item ON item.tenant_id = held.tenant_id AND item.id = held.evidence_id
+                    WHERE held.tenant_id = %s AND held.evidence_id > %s AND held.erased_at IS NULL
+                    ORDER BY item.id LIMIT %s
+                """,
+                params=[self.tenant_id, after, _PAGE],
+            )
+            for row_id, source_id, ref, revision in rows:
+                if str(UUID(hex=self.digest(f"document {canonical_json([ref, revision])}")[:32])) != source_id:
+                    yield Finding("content_differs", "evidence_documents", row_id, "it is another document or revision")
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
 
 def _check_inputs(tenant_id: str, begins: int) -> Iterator[Finding]:
     """Yield the decisions whose facts are not those that they were decided from."""
-    after = "00000000-0000-0000-0000-000000000000"
+    after = _FIRST_ID
     while True:
         rows = fetch_all(
             sql="""
