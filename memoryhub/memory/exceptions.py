@@ -35,6 +35,10 @@ class CandidateProposedMeanwhile(Exception):
     """Say that the same candidate was proposed by another request at the same time."""
 
 
+class DeclaredMeanwhile(Exception):
+    """Say that what a name means was declared at the same time: read it again."""
+
+
 class ImmutableRecord(Exception):
     """Say that something was to be changed that never changes."""
 
@@ -45,6 +49,8 @@ class OverlappingPart(Exception):
 
 name_constraint(name="source_events_are_received_once", exception=EventReceivedMeanwhile)
 name_constraint(name="memory_candidates_are_extracted_once", exception=CandidateProposedMeanwhile)
+for _name in ("subjects_are_no_alias", "memory_heads_follow_the_cardinality"):
+    name_constraint(name=_name, exception=DeclaredMeanwhile)
 name_constraint(name="memory_versions_no_overlap", exception=OverlappingPart)
 for _name in (
     "source_events_never_change",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound, list_scopes
@@ -12,8 +13,12 @@ from memoryhub.memory.queries import ConflictingClaim, list_conflicting_claims
 from memoryhub.policy.projection import ProjectionPolicy, RecalledFacts, Worth, value_memory
 from memoryhub.retrieval.operations import RunItem, record_run
 from memoryhub.retrieval.queries import FoundMemory, search_memories
+from memoryhub.types.cognitive import is_cognitive_type
 from memoryhub.types.enums import Modality, ScopeKind, UsageOutcome, VersionState
+from memoryhub.types.fact_keys import BadFactKey
 from memoryhub.types.temporal import AsOf
+from memoryhub.usecases.align import Catalogue, find_own_key
+from memoryhub.usecases.ingest import digest_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +92,7 @@ def recall_memories(
     projection = policy or ProjectionPolicy()
     as_of = question.as_of or AsOf(valid_at=now, recorded_at=now)
     with naming_errors(), tenant_context(caller.tenant_id):
+        question = _align(caller=caller, question=question)
         scopes = _choose_scopes(caller=caller, names=question.scopes)
         found = search_memories(
             tenant_id=caller.tenant_id,
@@ -123,6 +129,17 @@ def recall_memories(
     )
 
 
+def _align(*, caller: Caller, question: RecallInput) -> RecallInput:
+    """Return the question with key and subject as memories name them; what names nothing stays, and matches nothing."""
+    fact_key, subject = question.fact_key, question.subject
+    if fact_key is not None:
+        with suppress(BadFactKey):
+            fact_key = Catalogue(caller).find_key(text=fact_key).spelling
+    if subject is not None:
+        subject = find_own_key(caller=caller, key=subject) or subject
+    return replace(question, fact_key=fact_key, subject=subject)
+
+
 def _choose_scopes(*, caller: Caller, names: Sequence[tuple[str, str]] | None) -> list[ScopeAccess]:
     known = {(scope.kind, scope.key): scope for scope in list_scopes(caller=caller)}
     if names is None:
@@ -145,6 +162,10 @@ def _project(
     kept: list[tuple[FoundMemory, Worth]] = []
     excluded: list[Exclusion] = []
     for memory in found:
+        if not is_cognitive_type(name=memory.memory_type):
+            # Whoever registered it is no longer installed: nothing says how it fades.
+            excluded.append(Exclusion(memory.memory_id, memory.version, "memory_type_unregistered"))
+            continue
         worth = value_memory(
             facts=RecalledFacts(
                 relevance=memory.relevance,

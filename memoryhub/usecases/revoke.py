@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryhub.access.operations import record_audit
@@ -11,6 +12,10 @@ from memoryhub.erasure.operations import Raised, raise_barrier
 from memoryhub.lib.db import naming_errors
 from memoryhub.types.enums import RevocationMode, RevocationTarget
 from memoryhub.usecases.rederive import fold_again
+from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.usecases.align import Catalogue
+from memoryhub.usecases.follow_lowers import follow_within
+from memoryhub.usecases.ingest import list_own_patterns
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,6 +56,10 @@ def revoke(
     with naming_errors(), tenant_context(caller.tenant_id):
         owner = access_scope(caller=caller, right=RIGHT, kind=scope[0], key=scope[1])
         raised = raise_barrier(
+        reason = redact_text(reason, own=list_own_patterns(caller=caller))[0]
+        if target is RevocationTarget.FACT_KEY:
+            with suppress(BadFactKey):  # a key of before the rule of spelling is barred as it stands
+                target_key = Catalogue(caller).find_key(text=target_key).spelling
             tenant_id=caller.tenant_id,
             scope_id=owner.id,
             target=target,

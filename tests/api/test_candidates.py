@@ -90,7 +90,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"confidence": True}, "invalid_input", "/confidence"),
     ({"confidence": "1"}, "invalid_input", "/confidence"),
     ({"statement": 40000}, "invalid_input", "/statement"),
-    ({"memory_type": "dream"}, "invalid_input", "/memory_type"),
+    ({"memory_type": "dream"}, "unknown_memory_type", "/memory_type"),
     ({"conditions": ["cycle"]}, "invalid_input", "/conditions"),
     ({"extractor": "rules"}, "unknown_field", "/extractor"),
 ]

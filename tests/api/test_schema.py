@@ -47,7 +47,7 @@ def test_every_call_needs_a_token_and_names_its_refusals() -> None:
     schema = read_schema()
     assert schema["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
     operations = [(path, method, held) for path, item in schema["paths"].items() for method, held in item.items()]
-    assert len(operations) == 12
+    assert len(operations) == 14
     for path, method, held in operations:
         assert held["security"] == [{"bearer": []}], path
         assert held["summary"], path

@@ -33,6 +33,7 @@ RECORDED_AT = OpenApiParameter(
 MEMORY_ID = OpenApiParameter("memory_id", OpenApiTypes.UUID, OpenApiParameter.PATH)
 CANDIDATE_ID = OpenApiParameter("candidate_id", OpenApiTypes.UUID, OpenApiParameter.PATH)
 RUN_ID = OpenApiParameter("run_id", OpenApiTypes.UUID, OpenApiParameter.PATH)
+FACT_KEY = OpenApiParameter("fact_key", OpenApiTypes.STR, OpenApiParameter.PATH, description="In any spelling.")
 EVENT_ID = OpenApiParameter("event_id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Your own id of it.")
 
 _SUCCESS = {200: "Done", 201: "Committed", 202: "Accepted"}

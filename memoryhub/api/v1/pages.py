@@ -34,6 +34,23 @@ def _read_version(value: Any) -> int:
     return value
 
 
+def read_key_cursor(cursor: str) -> str:
+    """Return the key of the last row shown, or an empty text for the first page.
+
+    Raises:
+        Problem: `malformed_cursor`.
+    """
+    if not cursor:
+        return ""
+    try:
+        (key,) = _read(cursor)
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        raise Problem(Code.MALFORMED_CURSOR) from None
+    if not isinstance(key, str) or "\x00" in key or not key.isprintable():
+        raise Problem(Code.MALFORMED_CURSOR)
+    return key
+
+
 def read_history_cursor(cursor: str) -> tuple[datetime, int, str] | None:
     """Return (recorded_at, version, id) of the last row shown, or None for the first page.
 

@@ -37,8 +37,14 @@ class Code(StrEnum):
     ACTOR_NOT_FOUND = "actor_not_found"
     EVIDENCE_NOT_FOUND = "evidence_not_found"
     EVIDENCE_NOT_QUOTED = "evidence_not_quoted"
+    EVIDENCE_NOT_HELD = "evidence_not_held"
+    EVIDENCE_REFUSED = "evidence_refused"
+    EVIDENCE_CYCLE = "evidence_cycle"
+    BAD_FACT_KEY = "bad_fact_key"
+    UNKNOWN_MEMORY_TYPE = "unknown_memory_type"
     BAD_SUBJECT = "bad_subject"
     UNDECLARED_ENTITY_TYPE = "undeclared_entity_type"
+    UNKNOWN_SUBJECT = "unknown_subject"
     VALUE_REFUSED = "value_refused"
     PERIOD_REFUSED = "period_refused"
     NOT_RETRIEVED = "not_retrieved"
@@ -168,6 +174,38 @@ PROBLEMS: Mapping[Code, Kind] = {
     Code.EVIDENCE_NOT_QUOTED: Kind(
         422, "The span lies outside", "A span lies outside the words of its event.", "Count characters from 0."
     ),
+    Code.BAD_FACT_KEY: Kind(
+        422,
+        "The fact key cannot be read",
+        "A fact key is not segments of letters, digits, `_` and `-` with dots between, or mixes alphabets whose "
+        "letters look alike.",
+        "Send `invoice.payment_terms_days`; see [fact keys](fact-keys.md).",
+    ),
+    Code.UNKNOWN_MEMORY_TYPE: Kind(
+        422,
+        "The memory type is not known",
+        "The memory type is none of the shipped ones, and no application registered it.",
+        "Use a registered type, or [register one](../how-to/register-a-memory-type.md).",
+    ),
+    Code.EVIDENCE_NOT_HELD: Kind(
+        409,
+        "A lower memory does not hold",
+        "A lower memory says something else by now, or is disputed, refuted, under review or taken back. `memory_id` "
+        "names it, `reason` says which.",
+        "Read it again, and propose what it amounts to now.",
+    ),
+    Code.EVIDENCE_REFUSED: Kind(
+        422,
+        "The type cannot rest on this",
+        "A `reflective` memory rests on lower memories, at least one, and on nothing else but the event that says it.",
+        "Name the lower memories by id and version.",
+    ),
+    Code.EVIDENCE_CYCLE: Kind(
+        422,
+        "A memory would rest on itself",
+        "A lower memory is the one proposed to, or rests on it through however many others.",
+        "Leave it out: what follows from a memory is no evidence for it.",
+    ),
     Code.BAD_SUBJECT: Kind(
         422, "The subject cannot be read", "A subject is not `type:name`.", "Send `product:django`."
     ),
@@ -176,6 +214,12 @@ PROBLEMS: Mapping[Code, Kind] = {
         "The type of the subject is not declared",
         "The tenant declared no entity type of that name.",
         "Use a declared type, or have it declared.",
+    ),
+    Code.UNKNOWN_SUBJECT: Kind(
+        422,
+        "Nobody is known by that name",
+        "A mention without a type names nobody whom the tenant declared.",
+        "Send the type too, or have the subject declared.",
     ),
     Code.VALUE_REFUSED: Kind(
         422,

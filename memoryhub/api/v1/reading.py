@@ -22,7 +22,14 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re
 _FINEST = 6  # digits of a second that are kept
 
 # What makes a body malformed comes before what is merely not valid; the first that occurs names the problem.
-_FIRST = (Code.MALFORMED_ID, Code.MALFORMED_TIME, Code.NAIVE_TIME, Code.NUL_CHARACTER, Code.TOO_LARGE)
+_FIRST = (
+    Code.MALFORMED_ID,
+    Code.MALFORMED_TIME,
+    Code.NAIVE_TIME,
+    Code.NUL_CHARACTER,
+    Code.TOO_LARGE,
+    Code.UNKNOWN_MEMORY_TYPE,
+)
 
 
 def read_instant(value: Any) -> datetime:

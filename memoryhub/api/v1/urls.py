@@ -7,6 +7,7 @@ from memoryhub.api.v1.candidates import Candidate, Candidates
 from memoryhub.api.v1.events import Events, EventStatus
 from memoryhub.api.v1.me import Me
 from memoryhub.api.v1.memories import AsOfView, Evidence, History, Memories, Memory
+from memoryhub.api.v1.predicates import PredicateOfKey, Predicates
 from memoryhub.api.v1.retrievals import Search, Usage
 
 app_name = "api"
@@ -22,6 +23,8 @@ urlpatterns = [
     path("memories/<str:memory_id>/history", History.as_view(), name="history"),
     path("memories/<str:memory_id>/evidence", Evidence.as_view(), name="evidence"),
     path("memories/<str:memory_id>/as-of", AsOfView.as_view(), name="as-of"),
+    path("predicates", Predicates.as_view(), name="predicates"),
+    path("predicates/<str:fact_key>", PredicateOfKey.as_view(), name="predicate"),
     path("retrievals/<str:run_id>/usage", Usage.as_view(), name="usage"),
     re_path(r"^.*\Z", NotThere.as_view(schema=None)),
 ]

@@ -23,8 +23,6 @@ BEGIN
             'owner_id', v_scope.owner_id, 'deletion_epoch', v_scope.deletion_epoch,
             'retention_class', v_scope.retention_class, 'access_policy_id', v_scope.access_policy_id,
             'rights', list_scope_rights_v1((p->>'principal')::uuid, v_scope.id)) END,
-        'cardinality', (SELECT cardinality FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'),
-        'schema', (SELECT value_schema FROM predicates WHERE tenant_id = v_tenant AND fact_key = p->>'fact_key'),
         'earlier', (
             SELECT jsonb_build_object('content_digest', known.content_digest, 'salt', encode(body.salt, 'hex'),
                 'candidate', candidate.id, 'status', candidate.status, 'action', decision.action,
@@ -39,7 +37,8 @@ BEGIN
             LEFT JOIN merge_decisions decision ON decision.tenant_id = known.tenant_id
                 AND decision.candidate_id = candidate.id
             WHERE known.tenant_id = v_tenant AND known.event_key_digest = p->>'event_key_digest'
-            ORDER BY decision.recorded_at, decision.id LIMIT 1));
+            -- Where a reviewer named the subject of a mention, what became of it under that name.
+            ORDER BY candidate.status = 'superseded', decision.recorded_at, decision.id LIMIT 1));
     IF p->>'actor' IS NOT NULL THEN
         answer := answer || jsonb_build_object('actor', (
             SELECT jsonb_build_object('id', actor.id, 'rank', actor.rank,

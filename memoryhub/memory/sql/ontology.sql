@@ -66,3 +66,4 @@ CREATE OR REPLACE TRIGGER memory_heads_follow_the_cardinality BEFORE INSERT ON m
 GRANT UPDATE (label, is_declared) ON subjects TO memoryhub_app;
 GRANT UPDATE (label) ON subject_mentions TO memoryhub_app;
 GRANT UPDATE (name) ON predicates TO memoryhub_app;
+GRANT UPDATE (description) ON entity_types TO memoryhub_app;
