@@ -45,7 +45,7 @@ def _combine(facets: list[Facet], rule: DerivationRule, as_of: datetime) -> tupl
     if not facets:
         return 0.0, 0
     if len(facets) == 1:
-        return round(_weigh(facets[0], rule, as_of), _DIGITS), 1
+        return round(_weigh(facets[0], rule, as_of), _DIGITS), facets[0].independent_count
     by_principal: dict[frozenset[str], dict[float, list[float]]] = {}
     lineages = group_lineages(facets=facets)
     for lineage in lineages:
@@ -53,7 +53,9 @@ def _combine(facets: list[Facet], rule: DerivationRule, as_of: datetime) -> tupl
             (_weigh(facet, rule, as_of), _cap(facet, rule), sorted(facet.principals)) for facet in lineage
         )
         by_principal.setdefault(frozenset(principals), {}).setdefault(cap, []).append(weight)
-    return round(_noisy_or([_share(by_cap) for by_cap in by_principal.values()]), _DIGITS), len(lineages)
+    # A belief that is evidence for a higher one brings as many lineages as it rests on: counted at the roots.
+    count = sum(max(facet.independent_count for facet in lineage) for lineage in lineages)
+    return round(_noisy_or([_share(by_cap) for by_cap in by_principal.values()]), _DIGITS), count
 
 
 def _share(by_cap: dict[float, list[float]]) -> float:

@@ -199,7 +199,7 @@ _SECOND: tuple[Leaf, ...] = (
     Leaf(
         "memory_bases",
         _columns(
-            "memory_id candidate_id lower_id lower_version sequence carries value_digest trust decision_id",
+            "memory_id candidate_id lower_id lower_version sequence carries value_digest trust lineages decision_id",
             instants="observed_at recorded_at",
             floats="share claim_weight weight",
             lists="roots principals",

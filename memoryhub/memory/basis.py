@@ -18,7 +18,8 @@ class MemoryBasis(LedgerModel):
     Row: the claim rests on it, or did: the rows of its highest `sequence` count, all of them together. Absent: the
     claim rests on no memory. With `carries` the claim rests on memories alone: `claim_weight` is what the lower
     beliefs derive to, times `share`; without it the lower memory is only cited. `value_digest` is what stood there,
-    NULL absence; `weight`, `roots`, `principals` and `trust` are the belief it brought, without roots none.
+    NULL absence; `weight`, `roots`, `principals`, `trust` and `lineages` are the belief it brought, without roots
+    none.
     Erasure: ids, digests and numbers only.
     """
 
@@ -36,6 +37,7 @@ class MemoryBasis(LedgerModel):
     roots = ArrayField(models.UUIDField(), default=list)
     principals = ArrayField(models.UUIDField(), default=list)
     trust = models.CharField(max_length=12)
+    lineages = models.IntegerField()
     decision = TenantForeignKey("memoryhub.MergeDecision")
     recorded_at = models.DateTimeField()
 

@@ -9,6 +9,7 @@ from memoryhub.access.queries import ScopeNotFound, access_scope_by_id
 from memoryhub.kernel.lineage import number_lineages
 from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.memory.exceptions import MemoryNotFound
+from memoryhub.types.enums import EvidenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +118,9 @@ class DecisionRecord:
 class EvidenceRecord:
     """Hold one piece of evidence of one claim; `quote` None means that it may not or can no longer be read.
 
+    `document` says where it points in a document, `lower` which memory it is at which version, as far as the reader may
+    know.
+
     `lineage` names the group of evidence that goes back to the same root; the roots decide it.
     """
 
@@ -144,6 +148,8 @@ class EvidenceRecord:
     superseded_at: datetime | None
     candidate_id: str
     event_id: str | None
+    document: dict[str, str] | None
+    lower: tuple[str, int] | None
     lineage: int = 0
 
 
@@ -338,7 +344,10 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
                 claim.roots::text[] AS roots,
                 claim.stance, CASE WHEN claim.withdrawn_by IS NULL THEN candidate.value END AS value,
                 claim.value_digest, claim.valid_from, claim.valid_to, claim.weight, claim.superseded_at,
-                claim.candidate_id::text, item.event_id::text
+                claim.candidate_id::text, item.event_id::text, item.position, item.source_id::text,
+                CASE WHEN item.availability = 'available' AND claim.withdrawn_by IS NULL
+                     THEN place.payload END AS document,
+                has_scope_right_v1(%(principal)s, item.scope_id, 'view_memory') AS may_read
             FROM memory_evidence claim
             JOIN memory_candidates candidate
                 ON candidate.tenant_id = claim.tenant_id AND candidate.id = claim.candidate_id
@@ -347,6 +356,7 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
             JOIN evidence item ON item.tenant_id = link.tenant_id AND item.id = link.evidence_id
             JOIN principals author ON author.id = claim.author_id
             LEFT JOIN evidence_bodies body ON body.evidence_id = item.id
+            LEFT JOIN evidence_documents place ON place.evidence_id = item.id
             LEFT JOIN source_events event ON event.tenant_id = item.tenant_id AND event.id = item.event_id
             WHERE claim.tenant_id = %(tenant)s AND claim.memory_id = %(memory)s
             ORDER BY claim.valid_from, item.id, claim.candidate_id
@@ -358,6 +368,10 @@ def list_evidence(*, caller: Caller, memory_id: str, may_read_quotes: bool = Tru
         salt, digest = row.pop("salt"), row.pop("digest")
         row["roots"] = tuple(row["roots"])
         row["digest_matches"] = None
+        position, source_id, may_read = row.pop("position"), row.pop("source_id"), row.pop("may_read")
+        is_lower = row["kind"] == EvidenceKind.MEMORY and may_read
+        row["lower"] = (source_id, int(position.removeprefix("v"))) if is_lower else None
+        row["document"] = row["document"] if may_read and may_read_quotes else None
         if not may_read_quotes or row["availability"] != "available":
             row["quote"] = None
         elif row["quote"] is not None and salt is not None:

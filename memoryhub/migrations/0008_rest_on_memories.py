@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ("roots", ArrayField(base_field=models.UUIDField(), default=list, size=None)),
                 ("principals", ArrayField(base_field=models.UUIDField(), default=list, size=None)),
                 ("trust", models.CharField(max_length=12)),
+                ("lineages", models.IntegerField()),
                 ("recorded_at", models.DateTimeField()),
                 (
                     "candidate",

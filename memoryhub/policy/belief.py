@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryhub.kernel.derivation import derive
-from memoryhub.kernel.lineage import count_lineages
+from memoryhub.kernel.lineage import group_roots
 from memoryhub.kernel.values import DerivationRule, Facet
 from memoryhub.types.claims import Claim, Part, SourceIdentity, Timeline
 from memoryhub.types.cognitive import get_decay
@@ -106,9 +106,12 @@ def _to_facet(claim: Claim, *, opposes: bool = False, superseded: bool = False) 
         opposes=opposes,
         superseded=superseded,
         trust=str(claim.trust),
+        independent_count=claim.lineages,
     )
 
 
 def count_supporting_lineages(*, part: Part, claims: Mapping[SourceIdentity, Claim]) -> int:
     """Return how many independent lineages support a part."""
-    return count_lineages(pieces=[list_roots(claim=claims[s]) for s in part.supporters if s in claims])
+    known = [claims[source] for source in part.supporters if source in claims]
+    groups = group_roots(pieces=[list_roots(claim=claim) for claim in known])
+    return sum(max(known[place].lineages for place in group) for group in groups)

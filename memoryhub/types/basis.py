@@ -16,7 +16,7 @@ class LowerBelief:
     """Hold the belief a lower memory brings: a facet like any other, faded as far as it has at `observed_at`.
 
     `weight` is its confidence in 0..1. `roots` and `principals` are those of the claims that support it, `trust` is
-    the best of theirs. One without roots brings nothing.
+    the best of theirs, `lineages` how many independent ones they are. One without roots brings nothing.
     """
 
     weight: float
@@ -24,6 +24,7 @@ class LowerBelief:
     roots: frozenset[str]
     principals: frozenset[str]
     trust: Trust
+    lineages: int = 1
 
 
 @dataclass(frozen=True, slots=True)

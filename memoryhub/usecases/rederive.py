@@ -9,6 +9,7 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_candidate, load_state_of_memory
+from memoryhub.memory.lowers import find_unlike_bases
 from memoryhub.memory.operations import commit_decision
 from memoryhub.policy.belief import derive_belief
 from memoryhub.policy.difference import compare_timelines
@@ -150,6 +151,10 @@ def check_memory(*, tenant_id: str, memory_id: str, policy: MergePolicy) -> list
     derived = _belief_row(belief)
     if stored != derived:
         found.append(_differ(memory_id, "belief", stored, derived))
+    found += [
+        _differ(memory_id, "basis", stored, derived)
+        for stored, derived in find_unlike_bases(tenant_id=tenant_id, state=state, policy=policy)
+    ]
     if row[9] is not None and row[9] > row[0]:
         found.append(_differ(memory_id, "version", row[0], row[9]))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,17 @@ from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.candidate_queries import is_evidence_gone
 from memoryhub.memory.loading import load_candidate, load_state, source_of
+from memoryhub.memory.lowers import attach_lowers
 from memoryhub.memory.operations import Ruled, commit_decision
 from memoryhub.policy.merge import MergePolicy, decide, decide_ruling
+from memoryhub.policy.screening import redact_text
 from memoryhub.types.claims import Ruling, SourceIdentity
 from memoryhub.types.decision import Changes, Decision
 from memoryhub.types.enums import EvidenceKind, MergeAction, ReviewKind
+from memoryhub.usecases.align import Named, name_subject
 from memoryhub.usecases.consolidate import describe_facts
+from memoryhub.usecases.ingest import list_own_patterns
+from memoryhub.usecases.rereview import Judgement, NothingLeft, end_reviewed, keep_reviewed, load_reviewed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memoryhub.access.callers import Caller
-    from memoryhub.memory.records import CandidateRecord, MemoryState
+    from memoryhub.memory.records import CandidateRecord, Committed, MemoryState
 
 REVIEW = "review_memory"
 REASONS_TO_REJECT = ("not_supported", "outdated", "wrong_subject", "not_useful", "private", "other")
@@ -39,6 +44,7 @@ class Verb(StrEnum):
 
     ACCEPT = "accept"
     KEEP_CONFLICT = "keep_conflict"
+    KEEP = "keep"
     REJECT = "reject"
 
 
@@ -68,6 +74,10 @@ class VerbNotPossible(Exception):
 
 class DateRefused(Exception):
     """Say that the value cannot hold from that date: its period would end before it begins."""
+
+
+class SubjectMissing(Exception):
+    """Say that nobody knows yet whom it is about, and the reviewer named nobody either."""
 
 
 class DecidedByOther(Exception):
@@ -106,7 +116,8 @@ class Resolution:
     """Hold what a reviewer decided.
 
     `expected_version` is the version the reviewer read. `effective_from` is the instant from which an accepted
-    value holds; None means the claim's own. `reason` is needed by `reject`.
+    value holds; None means the claim's own. `reason` is needed by `reject`. `subject` is the key, `type:name`, that the
+    reviewer names where a mention was unclear, and empty elsewhere.
     """
 
     item_id: str
@@ -115,6 +126,7 @@ class Resolution:
     reason: str = ""
     effective_from: datetime | None = None
     note: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +167,12 @@ def resolve_review(
     Raises:
         ItemNotFound, ScopeForbidden: the reviewer may not see or decide it.
         OwnClaim, NotTheOwner, ReasonMissing, NoteMissing, VerbNotPossible, DateRefused: the ruling is not allowed.
+        SubjectMissing, BadSubjectKey, UndeclaredEntityType: an unclear mention needs a subject of a declared type.
         DecidedByOther, ItemStale, EvidenceGone, ErasureStarted: it came too late.
         StoreFailure: the database could not be asked; nothing is known.
     """
     with naming_errors(), tenant_context(caller.tenant_id):
+        resolution = _redact_words(caller, resolution)
         item = _load_item(caller=caller, item_id=resolution.item_id)
         scope = access_scope_by_id(caller=caller, right="view_memory", scope_id=item.scope_id)
         right = _right_for(item, is_owner=caller.principal_id == scope.owner_id)
@@ -166,10 +180,70 @@ def resolve_review(
             raise ScopeForbidden(right)
         if item.state != "open":
             raise _decided_by_other(caller, item.decided_by, item.decided_at, item.outcome, resolution.note)
-        candidate = load_candidate(tenant_id=caller.tenant_id, candidate_id=item.candidate_id)
-        if candidate is None:
-            raise ItemNotFound
-        _check_ruling(caller, item, candidate, resolution, owner_id=scope.owner_id)
+        rules = policy or MergePolicy()
+        if item.kind is ReviewKind.REREVIEW:
+            resolved = _resolve_rereview(caller=caller, item=item, resolution=resolution, now=now, policy=rules)
+        else:
+            resolved = _resolve_claim(
+                caller=caller,
+                item=item,
+                resolution=resolution,
+                owner_id=scope.owner_id,
+                right=right,
+                now=now,
+                policy=rules,
+            )
+        record_audit(
+            caller=caller,
+            action="review_item.decided",
+            object_ids={"item": item.id, "memory": resolved.memory_id, "decision": resolved.decision_id},
+            outcome=resolved.outcome,
+            reason=resolution.reason,
+            now=now,
+        )
+        return resolved
+
+
+def _resolve_claim(
+    *,
+    caller: Caller,
+    item: _Item,
+    resolution: Resolution,
+    owner_id: str | None,
+    right: str,
+    now: datetime,
+    policy: MergePolicy,
+) -> Resolved:
+    """Rule on a claim of a conflict, or confirm or refuse a candidate."""
+    candidate = load_candidate(tenant_id=caller.tenant_id, candidate_id=item.candidate_id)
+    if candidate is None:
+        raise ItemNotFound
+    if item.kind is ReviewKind.CONFIRMATION:
+        candidate = attach_lowers(tenant_id=caller.tenant_id, candidate=candidate)
+    _check_ruling(caller, item, candidate, resolution, owner_id=owner_id)
+    state = load_state(
+        tenant_id=caller.tenant_id,
+        candidate=candidate,
+        principal_id=caller.principal_id,
+        epoch=candidate.deletion_epoch,
+        now=now,
+        right=right,
+        whole=True,
+    )
+    if state.barrier is not None:
+        raise ErasureStarted
+    if item.kind is ReviewKind.CONFLICT and caller.principal_id in _list_parties(state):
+        raise OwnClaim
+    if resolution.verb is not Verb.REJECT and (
+        candidate.falls or is_evidence_gone(tenant_id=caller.tenant_id, candidate_id=candidate.id)
+    ):
+        raise EvidenceGone
+    if state.version != resolution.expected_version:
+        raise ItemStale(expected=resolution.expected_version, current=state.version, note=resolution.note)
+    named: Named | None = None
+    if candidate.subject_unclear and resolution.verb is Verb.ACCEPT:
+        named = name_subject(caller=caller, candidate=candidate, subject=resolution.subject, now=now)
+        candidate = named.candidate
         state = load_state(
             tenant_id=caller.tenant_id,
             candidate=candidate,
@@ -181,33 +255,65 @@ def resolve_review(
         )
         if state.barrier is not None:
             raise ErasureStarted
-        if item.kind is ReviewKind.CONFLICT and caller.principal_id in _list_parties(state):
-            raise OwnClaim
-        if resolution.verb is not Verb.REJECT and is_evidence_gone(
-            tenant_id=caller.tenant_id, candidate_id=candidate.id
-        ):
-            raise EvidenceGone
-        if state.version != resolution.expected_version:
-            raise ItemStale(expected=resolution.expected_version, current=state.version, note=resolution.note)
-        resolved = _commit(
-            caller=caller,
-            item=item,
-            candidate=candidate,
-            state=state,
-            resolution=resolution,
-            right=right,
+    return _commit(
+        caller=caller,
+        item=item,
+        candidate=candidate,
+        state=state,
+        resolution=resolution,
+        right=right,
+        now=now,
+        policy=policy,
+        named=named,
+    )
+
+
+def _resolve_rereview(
+    *, caller: Caller, item: _Item, resolution: Resolution, now: datetime, policy: MergePolicy
+) -> Resolved:
+    """Keep a memory that lost what it rested on, or let it end."""
+    if caller.kind != "human":
+        raise ScopeForbidden(REVIEW)
+    if resolution.verb not in (Verb.KEEP, Verb.REJECT):
+        raise VerbNotPossible
+    _check_reason(resolution)
+    reviewed = load_reviewed(tenant_id=caller.tenant_id, memory_id=item.object_id, now=now, policy=policy)
+    if reviewed is None:
+        raise VerbNotPossible
+    if caller.principal_id in reviewed.parties:
+        raise OwnClaim
+    if reviewed.state.version != resolution.expected_version:
+        raise ItemStale(expected=resolution.expected_version, current=reviewed.state.version, note=resolution.note)
+    judgement = Judgement(
+        tenant_id=caller.tenant_id,
+        principal_id=caller.principal_id,
+        right=REVIEW,
+        item_id=item.id,
+        outcome=str(resolution.verb),
+        reason=resolution.reason,
+        note=resolution.note,
+    )
+    if resolution.verb is Verb.KEEP:
+        try:
+            decision, committed = keep_reviewed(reviewed=reviewed, judgement=judgement, now=now, policy=policy)
+        except NothingLeft:
+            raise EvidenceGone from None
+    else:
+        decision, committed = end_reviewed(
+            reviewed=reviewed,
+            judgement=judgement,
             now=now,
-            policy=policy or MergePolicy(),
+            policy=policy,
+            make_evidence=lambda ruling: _make_evidence(caller, item, reviewed.candidate, ruling, now),
         )
-        record_audit(
-            caller=caller,
-            action="review_item.decided",
-            object_ids={"item": item.id, "memory": resolved.memory_id, "decision": resolved.decision_id},
-            outcome=resolved.outcome,
-            reason=resolution.reason,
-            now=now,
-        )
-        return resolved
+    return _tell_committed(caller, item, resolution, decision, committed)
+
+
+def _redact_words(caller: Caller, resolution: Resolution) -> Resolution:
+    """Return the resolution without forbidden material in what the reviewer wrote."""
+    own = list_own_patterns(caller=caller)
+    note, subject = (redact_text(text, own=own)[0] for text in (resolution.note, resolution.subject))
+    return replace(resolution, note=note, subject=subject)
 
 
 def _right_for(item: _Item, *, is_owner: bool) -> str:
@@ -258,15 +364,23 @@ def _check_ruling(
         raise OwnClaim
     if item.kind is ReviewKind.CONFIRMATION and candidate.scope_kind == "user" and caller.principal_id != owner_id:
         raise NotTheOwner
+    _check_reason(resolution)
+    if resolution.verb is Verb.KEEP:
+        raise VerbNotPossible
+    if resolution.verb is Verb.KEEP_CONFLICT and item.kind is not ReviewKind.CONFLICT:
+        raise VerbNotPossible
+    if resolution.verb is Verb.ACCEPT and candidate.subject_unclear != bool(resolution.subject):
+        raise SubjectMissing if candidate.subject_unclear else VerbNotPossible
+    begins = resolution.effective_from or candidate.valid_from
+    if resolution.verb is Verb.ACCEPT and candidate.valid_to is not None and candidate.valid_to <= begins:
+        raise DateRefused
+
+
+def _check_reason(resolution: Resolution) -> None:
     if resolution.verb is Verb.REJECT and resolution.reason not in REASONS_TO_REJECT:
         raise ReasonMissing
     if resolution.verb is Verb.REJECT and resolution.reason == _NEEDS_A_NOTE and not resolution.note.strip():
         raise NoteMissing
-    if resolution.verb is Verb.KEEP_CONFLICT and item.kind is not ReviewKind.CONFLICT:
-        raise VerbNotPossible
-    begins = resolution.effective_from or candidate.valid_from
-    if resolution.verb is Verb.ACCEPT and candidate.valid_to is not None and candidate.valid_to <= begins:
-        raise DateRefused
 
 
 def _commit(
@@ -279,6 +393,7 @@ def _commit(
     right: str,
     now: datetime,
     policy: MergePolicy,
+    named: Named | None,
 ) -> Resolved:
     if item.kind is ReviewKind.CONFLICT:
         ruling = _make_ruling(candidate, state, resolution)
@@ -313,7 +428,15 @@ def _commit(
             reason=resolution.reason,
             note=resolution.note,
         ),
+        new_candidate=None if named is None else named.described,
+        replaces="" if named is None else named.replaces,
     )
+    return _tell_committed(caller, item, resolution, decision, committed)
+
+
+def _tell_committed(
+    caller: Caller, item: _Item, resolution: Resolution, decision: Decision, committed: Committed
+) -> Resolved:
     if committed.outcome == "committed":
         return Resolved(
             item_id=item.id,
@@ -392,7 +515,7 @@ def _decide_confirmation(
             policy_version=policy.version,
         )
     return decide(
-        candidate=describe_facts(candidate=candidate, confirmed=True),
+        candidate=describe_facts(candidate=candidate, echo=state.echo, confirmed=True),
         claims=state.claims,
         rulings=state.rulings,
         predicate=state.predicate,

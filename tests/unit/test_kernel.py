@@ -112,7 +112,7 @@ def test_a_belief_is_evidence_for_a_higher_one() -> None:
     other = derive(facets=[facet("c", roots="y")], rule=DerivationRule(key="other"), as_of=NOW)
     higher = derive(facets=[lower, other], rule=DerivationRule(key="reflection"), as_of=NOW)
     assert higher.roots == {"x", "y"}
-    assert (higher.weight, higher.independent_count) == (0.75, 1)
+    assert (higher.weight, higher.independent_count) == (0.75, 2)
 
 
 def test_weight_fades_from_when_it_was_observed() -> None:

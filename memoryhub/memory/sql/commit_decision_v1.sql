@@ -193,16 +193,16 @@ BEGIN
     IF p ? 'bases' THEN
         -- All that a claim rests on, laid together: the highest sequence of a claim counts.
         INSERT INTO memory_bases (id, tenant_id, memory_id, candidate_id, lower_id, lower_version, sequence, carries,
-            share, claim_weight, value_digest, weight, observed_at, roots, principals, trust, decision_id,
-            recorded_at)
+            share, claim_weight, value_digest, weight, observed_at, roots, principals, trust, lineages,
+            decision_id, recorded_at)
         SELECT uuidv7(), v_tenant, v_memory, b.candidate, b.lower, b.lower_version,
             1 + coalesce((SELECT max(sequence) FROM memory_bases
                           WHERE tenant_id = v_tenant AND candidate_id = b.candidate), 0),
             b.carries, b.share, b.claim_weight, b.value_digest, b.weight, b.observed_at, b.roots, b.principals,
-            b.trust, (p#>>'{decision,id}')::uuid, v_recorded
+            b.trust, b.lineages, (p#>>'{decision,id}')::uuid, v_recorded
         FROM jsonb_to_recordset(p->'bases') AS b (candidate uuid, lower uuid, lower_version int, carries boolean,
             share float8, claim_weight float8, value_digest text, weight float8, observed_at timestamptz,
-            roots uuid[], principals uuid[], trust text);
+            roots uuid[], principals uuid[], trust text, lineages int);
     END IF;
     IF p ? 'ruling' THEN
         INSERT INTO rulings (id, tenant_id, memory_id, evidence_id, decision_id, settles, winner, effective_from,

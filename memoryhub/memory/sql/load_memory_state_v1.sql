@@ -129,7 +129,7 @@ BEGIN
         'bases', (SELECT jsonb_agg(jsonb_build_object(
                 'candidate', candidate_id, 'lower', lower_id, 'version', lower_version, 'value_digest', value_digest,
                 'weight', weight, 'observed_at', observed_at, 'roots', roots, 'principals', principals,
-                'trust', trust, 'carries', carries, 'share', share, 'claim_weight', claim_weight)
+                'trust', trust, 'lineages', lineages, 'carries', carries, 'share', share, 'claim_weight', claim_weight)
                 ORDER BY candidate_id, lower_id)
             FROM memory_bases basis
             WHERE basis.tenant_id = v_tenant AND basis.memory_id = head.id
