@@ -53,6 +53,7 @@ class _Attempt:
                 note=read_word(form=request.POST, name="note"),
                 reason=read_word(form=request.POST, name="reason"),
                 effective_from=read_word(form=request.POST, name="effective_from"),
+                subject=read_word(form=request.POST, name="subject"),
             ),
             expected=read_number(form=request.POST, name="expected_version"),
         )
@@ -143,7 +144,7 @@ def _decide(request: HttpRequest, viewer: Viewer, kind: str, item_id: str) -> Ht
         return _show(request, viewer, kind, item_id, attempt=attempt, error=error, is_in_note=is_in_note)
     except LATE as late:
         return _show(request, viewer, kind, item_id, attempt=attempt, late=late)
-    messages.success(request, _tell(resolved, f"{case.subject} {case.candidate.fact_key}"))
+    messages.success(request, _tell(resolved, f"{attempt.draft.subject or case.subject} {case.candidate.fact_key}"))
     return redirect(following)
 
 
@@ -161,13 +162,20 @@ def _check_attempt(attempt: _Attempt, case: Case, viewer: Viewer, now: datetime)
     verb = verbs[attempt.action]
     if not verb.is_possible:
         return ". ".join(condition.text for condition in verb.conditions if condition.state == "fails")
-    if not attempt.draft.effective_from:
-        return gettext("State the date from which it holds.") if verb.needs == "date" else ""
+    if verb.needs == "subject" or not attempt.draft.effective_from:
+        return _ask_for(verb.needs, attempt.draft)
     try:
         read_instant(text=attempt.draft.effective_from)
     except ValueError:
         return gettext("Write a date as 2022-09-05.")
     return ""
+
+
+def _ask_for(need: str, draft: Draft) -> str:
+    """Say what a verb still needs and was not given."""
+    if need == "subject" and not draft.subject:
+        return gettext("Choose whom it is about.")
+    return gettext("State the date from which it holds.") if need == "date" else ""
 
 
 def _describe_resolution(attempt: _Attempt, kind: str, item_id: str) -> Resolution:
@@ -185,6 +193,7 @@ def _describe_resolution(attempt: _Attempt, kind: str, item_id: str) -> Resoluti
         reason=attempt.draft.reason if verb is Verb.REJECT else "",
         effective_from=read_instant(text=dated) if dated else None,
         note=attempt.draft.note,
+        subject=attempt.draft.subject if verb is Verb.ACCEPT else "",
     )
 
 

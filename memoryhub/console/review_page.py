@@ -39,6 +39,7 @@ class Draft:
     note: str = ""
     reason: str = ""
     effective_from: str = ""
+    subject: str = ""
 
 
 NOTHING_WRITTEN: Final = Draft()
@@ -97,6 +98,7 @@ def judge_case(*, case: Case, caller: Caller, now: datetime) -> tuple[Verb, ...]
             or (caller.principal_id == candidate.author_id and not is_owner),
             is_evidence_gone=case.is_evidence_gone,
             may_decide=is_conflict or is_owner or candidate.scope_kind != "user",
+            is_subject_unclear=candidate.subject_unclear,
         )
     )
     told = tell_verbs(case=case, acceptance=outcome, now=now)
@@ -169,6 +171,8 @@ def make_review(
         note=draft.note,
         reason=draft.reason,
         effective_from=draft.effective_from,
+        subject=draft.subject,
+        subjects=case.possible_subjects,
         refusal=refusal,
     )
 

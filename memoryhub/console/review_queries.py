@@ -22,6 +22,7 @@ from memoryhub.memory.queries import (
 )
 from memoryhub.memory.records import CandidateRecord, MemoryState
 from memoryhub.types.enums import Availability, ReviewKind, ReviewState
+from memoryhub.usecases.align import list_possible_subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Case:
     decisions: tuple[DecisionRecord, ...]
     notes: dict[str, str]
     withdrawn: frozenset[str]
+    possible_subjects: tuple[str, ...] = ()
 
     @property
     def is_locked(self) -> bool:
@@ -151,4 +153,7 @@ def load_case(*, caller: Caller, item: Item, scope: ScopeAccess, now: datetime) 
         decisions=tuple(list_decisions(tenant_id=tenant_id, memory_id=memory_id)) if memory_id else (),
         notes=list_notes(tenant_id=tenant_id, memory_id=memory_id) if memory_id else {},
         withdrawn=list_withdrawn(tenant_id=tenant_id, memory_id=memory_id) if memory_id else frozenset(),
+        possible_subjects=tuple(list_possible_subjects(caller=caller, candidate=candidate))
+        if candidate.subject_unclear
+        else (),
     )

@@ -8,6 +8,7 @@ from memoryhub.console.history import name_choice
 from memoryhub.console.review_page import compare_three, find_decision_to
 from memoryhub.console.review_queries import Case
 from memoryhub.console.shapes import Refusal
+from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
 from memoryhub.usecases.review import (
     DateRefused,
     DecidedByOther,
@@ -18,6 +19,7 @@ from memoryhub.usecases.review import (
     NotTheOwner,
     OwnClaim,
     ReasonMissing,
+    SubjectMissing,
     Verb,
     VerbNotPossible,
 )
@@ -27,6 +29,9 @@ UNDONE = {
     ReasonMissing: _("Choose a reason."),
     NoteMissing: _("Write a note: this reason says nothing without one."),
     DateRefused: _("It would end before it begins."),
+    SubjectMissing: _("Choose whom it is about."),
+    BadSubjectKey: _("A subject is written type:name."),
+    UndeclaredEntityType: _("This type of subject is not declared."),
     OwnClaim: _("Nobody rules on their own claim."),
     NotTheOwner: _("Only the owner of this scope confirms it."),
     VerbNotPossible: _("This is not possible here."),

@@ -206,7 +206,7 @@ class Verb:
     sentence: str
     conditions: tuple[Condition, ...]
     afterwards: str = ""
-    needs: Literal["", "date", "reason"] = ""
+    needs: Literal["", "date", "reason", "subject"] = ""
     error: str = ""
 
     @property
@@ -310,6 +310,8 @@ class Review:
     note_error: str = ""
     effective_from: str = ""
     reason: str = ""
+    subject: str = ""
+    subjects: tuple[str, ...] = ()
     refusal: Refusal | None = None
 
     @property

@@ -48,6 +48,7 @@ class VerbFacts:
     is_own_proposal: bool
     is_evidence_gone: bool
     may_decide: bool
+    is_subject_unclear: bool = False
 
 
 def judge_verbs(*, facts: VerbFacts) -> tuple[Verb, ...]:
@@ -92,9 +93,11 @@ def _may_hold(conditions: tuple[Condition, ...]) -> bool:
     return all(condition.state != "fails" for condition in conditions)
 
 
-def _find_need(conditions: tuple[Condition, ...], action: str) -> Literal["", "date", "reason"]:
+def _find_need(conditions: tuple[Condition, ...], action: str) -> Literal["", "date", "reason", "subject"]:
     if not any(condition.state == "yours" for condition in conditions):
         return ""
+    if action == "ADD":
+        return "subject"
     return "reason" if action == "REJECT" else "date"
 
 
@@ -133,6 +136,11 @@ def _judge_supersede(facts: VerbFacts) -> _Judged:
 
 
 def _judge_add(facts: VerbFacts) -> _Judged:
+    if facts.is_subject_unclear:
+        sentence = gettext("%(new)s is remembered of whom you name; what is held there decides how.")
+        return sentence % {"new": condense_text(text=facts.proposed)}, (
+            Condition(state="yours", text=gettext("Whom it is about: the source leaves it open")),
+        )
     if facts.outcome == MergeAction.ADD:
         sentence = gettext("%(new)s is remembered.") % {"new": condense_text(text=facts.proposed)}
         return sentence, (_hold(gettext("A period that nothing covers yet")),)

@@ -67,6 +67,8 @@ REASON: Final[dict[str, _StrPromise]] = {
     "joins_open_conflict": _("Joins an open conflict"),
     "instruction_like": _("Reads like an instruction to the agent"),
     "validation_missing": _("The evidence cannot be read"),
+    "subject_unclear": _("The source leaves open whom it is about"),
+    "subject_named": _("A reviewer named the subject"),
     "predicate_requires_confirmation": _("This key is always confirmed by a person"),
     "sensitive_predicate": _("A sensitive key"),
     "inferred_preference": _("A preference that was inferred, not stated"),
