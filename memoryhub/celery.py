@@ -3,12 +3,17 @@
 import os
 
 from celery import Celery
+from kombu.transport import virtual
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
 
 app = Celery("memoryhub")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["memoryhub"])
+
+# A look need not come back. Without this a worker whose broker is killed tries to put back what it had taken over the
+# connection that is gone, and ends.
+virtual.Channel.do_restore = False
 
 # Looks are cheap when nothing is due. One that waited longer than its period is dropped: the next
 # one sees the same rows.

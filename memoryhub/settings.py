@@ -269,7 +269,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- Work in the background ----------------------------------------------------------------------
 # A job's row is the truth and the task only says "look": a lost or doubled message costs nothing.
-# With the broker away a publish gives up at once instead of holding the request.
+# With the broker away or silent a publish, which tries twice, gives up within 0.1 s in the web server; there a thread
+# publishes, and no request waits for it.
 
 CELERY_BROKER_URL = EXTERNAL_BROKER or f"redis+socket://{HOME.valkey_socket}"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -278,6 +279,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_start": 0,
     "interval_step": 0,
     "interval_max": 0,
+    "ack_emulation": False,  # a look that a worker took along into its end is not brought back
+    "socket_timeout": 0.05 if _is_web else 10.0,
+    "socket_connect_timeout": 0.05 if _is_web else 10.0,
 }
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_IGNORE_RESULT = True
