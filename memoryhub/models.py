@@ -18,6 +18,7 @@ from memoryhub.access.models import (
     TenantUserPermission,
 )
 from memoryhub.erasure.models import Revocation
+from memoryhub.extraction.models import ModelAnswer
 from memoryhub.kernel.document import EvidenceDocument
 from memoryhub.kernel.models import (
     Evidence,
@@ -68,6 +69,7 @@ __all__ = [
     "MemoryHead",
     "MemoryVersion",
     "MergeDecision",
+    "ModelAnswer",
     "OutboxRow",
     "Predicate",
     "Principal",

@@ -14,15 +14,20 @@ from memoryhub.access.queries import ScopeAccess
 from memoryhub.extraction import ExtractorMissing, get_extractor
 from memoryhub.extraction.fallback import propose_transcript
 from memoryhub.extraction.interfaces import (
+    Answer,
     DeclaredPredicate,
     EventText,
     ExtractionContext,
     ExtractionFailed,
     Extractor,
+    ModelExtractor,
     Proposal,
+    Question,
 )
+from memoryhub.extraction.operations import find_answer, record_answer, reserve_question
 from memoryhub.extraction.rules import may_correct
 from memoryhub.lib.db import fetch_all, fetch_records
+from memoryhub.policy.screening import redact_text
 from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
 from memoryhub.types.enums import Cardinality, Trust
 from memoryhub.usecases.propose import (
@@ -98,7 +103,7 @@ class Look:
     event_id: str
     event_key: str
     extractor_version: str
-    extractor: Extractor | None
+    extractor: Extractor | ModelExtractor | None
     words: EventText
     context: ExtractionContext
     caller: Caller
@@ -106,23 +111,127 @@ class Look:
     source: SourceFacts
 
 
-def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> Extracted:
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Hold a question to a model that may be asked now, while no transaction is open."""
+
+    extractor: ModelExtractor
+    question: Question
+    reserved_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold what came of a question: an answer, or why there is none."""
+
+    answer: Answer | None
+    failure: ExtractionFailed | None = None
+
+
+class Unanswered(Exception):
+    """Say that a model gave no answer this time, and that the job is worth another attempt."""
+
+
+def extract_event(*, tenant_id: str, event_id: str, extractor_version: str, now: datetime) -> Extracted | Asking:
     """Propose what an extractor finds in an event, inside an open transaction: the first 20 proposals of it.
 
     When the extractor fails, or a proposal is refused, the words themselves are proposed at low confidence; the
     other proposals are made all the same. Failure, refusals and more than 20 stand in the note. An event without
     a body (erased, or behind a barrier) proposes nothing.
+
+    A model is not asked here: unless its answer is on record already, what comes back is the question. It is to be
+    asked with `ask_model` when this transaction has ended, and the answer given to `keep_answer` and then
+    `propose_answer`. Tokens are set aside for it (`event_over_budget`, `tenant_over_budget`); words of a source that
+    was revoked do not leave the house.
     """
     look = read_event(tenant_id=tenant_id, event_id=event_id, extractor_version=extractor_version)
     if look is None:
         return Extracted(0)
     if look.extractor is None:
         return propose_found(look=look, found=None, notes=("extractor_missing",), now=now)
+    if isinstance(look.extractor, ModelExtractor):
+        return _prepare_question(look=look, extractor=look.extractor, now=now)
     try:
         found = look.extractor.extract(look.words, look.context)
     except ExtractionFailed as failure:
         return propose_found(look=look, found=None, notes=(failure.code,), now=now)
     return propose_found(look=look, found=found, notes=(), now=now)
+
+
+def _prepare_question(*, look: Look, extractor: ModelExtractor, now: datetime) -> Extracted | Asking:
+    question = extractor.describe_question(look.words, look.context)
+    if question.tokens > extractor.event_tokens:
+        return propose_found(look=look, found=None, notes=("event_over_budget",), now=now)
+    if _is_barred(look):
+        return Extracted(0, "source_revoked")
+    reserved = reserve_question(
+        tenant_id=look.caller.tenant_id,
+        event_id=look.event_id,
+        extractor_version=look.extractor_version,
+        question=question,
+        daily_tokens=extractor.daily_tokens,
+        now=now,
+    )
+    if reserved.outcome == "known":
+        return _propose_recorded(
+            look=look, extractor=extractor, question=question, answer=reserved.answer or "", now=now
+        )
+    if reserved.id is None:
+        return propose_found(look=look, found=None, notes=("tenant_over_budget",), now=now)
+    return Asking(extractor=extractor, question=question, reserved_id=reserved.id)
+
+
+def _is_barred(look: Look) -> bool:
+    source = look.source
+    rows = fetch_all(
+        sql="SELECT find_barrier_v1(%s, %s, NULL, NULL, NULL, ARRAY[%s, %s]::uuid[], %s)",
+        params=[look.caller.tenant_id, source.scope_id, source.id, source.root, source.deletion_epoch],
+    )
+    return rows[0][0] is not None
+
+
+def ask_model(*, asking: Asking) -> Asked:
+    """Ask; seconds may pass, so no transaction may be open."""
+    try:
+        return Asked(answer=asking.extractor.ask(asking.question))
+    except ExtractionFailed as failure:
+        return Asked(answer=None, failure=failure)
+
+
+def keep_answer(*, tenant_id: str, asking: Asking, asked: Asked, now: datetime) -> None:
+    """Record an answer in a transaction of its own, so that whatever happens next it is not asked for again."""
+    if asked.answer is not None:
+        answer = replace(asked.answer, text=redact_text(asked.answer.text)[0])
+        record_answer(tenant_id=tenant_id, reserved_id=asking.reserved_id, answer=answer, now=now)
+
+
+def propose_answer(
+    *, tenant_id: str, event_id: str, extractor_version: str, asking: Asking, asked: Asked, retries: bool, now: datetime
+) -> Extracted:
+    """Propose what an answer says, inside an open transaction; the event is read again, since it may be gone.
+
+    Raises:
+        Unanswered: there is no answer, another attempt may bring one, and `retries` says that it will be made.
+    """
+    look = read_event(tenant_id=tenant_id, event_id=event_id, extractor_version=extractor_version)
+    if look is None:
+        return Extracted(0, "event_gone")
+    if asked.failure is not None:
+        if asked.failure.is_passing and retries:
+            raise Unanswered(asked.failure.code)
+        return propose_found(look=look, found=None, notes=(asked.failure.code,), now=now)
+    answer = find_answer(tenant_id=tenant_id, reserved_id=asking.reserved_id) or ""
+    return _propose_recorded(look=look, extractor=asking.extractor, question=asking.question, answer=answer, now=now)
+
+
+def _propose_recorded(
+    *, look: Look, extractor: ModelExtractor, question: Question, answer: str, now: datetime
+) -> Extracted:
+    try:
+        found, notes = extractor.read_answer(answer, look.words, look.context, question)
+    except ExtractionFailed as failure:
+        return propose_found(look=look, found=None, notes=(failure.code,), now=now)
+    return propose_found(look=look, found=found, notes=notes, now=now)
 
 
 def read_event(*, tenant_id: str, event_id: str, extractor_version: str) -> Look | None:
@@ -186,10 +295,16 @@ def read_event(*, tenant_id: str, event_id: str, extractor_version: str) -> Look
     except ExtractorMissing:
         extractor = None
     context = ExtractionContext(
+        entity_types=_list_entity_types(tenant_id=tenant_id) if isinstance(extractor, ModelExtractor) else frozenset(),
         predicates=_list_predicates(tenant_id=tenant_id),
         earlier=_list_earlier(tenant_id=tenant_id, source=source, words=words, session=row[28]),
     )
     return Look(event_id, row[8], extractor_version, extractor, words, context, caller, scope, source)
+
+
+def _list_entity_types(*, tenant_id: str) -> frozenset[str]:
+    rows = fetch_all(sql="SELECT name FROM entity_types WHERE tenant_id = %s", params=[tenant_id])
+    return frozenset(str(row[0]) for row in rows)
 
 
 def _list_predicates(*, tenant_id: str) -> tuple[DeclaredPredicate, ...]:
@@ -249,19 +364,24 @@ def _list_earlier(*, tenant_id: str, source: SourceFacts, words: EventText, sess
 
 
 def propose_found(*, look: Look, found: list[Proposal] | None, notes: tuple[str, ...], now: datetime) -> Extracted:
-    """Propose what was found, or the words themselves where nothing could be read (None) or something was refused."""
+    """Propose what was found, or the words themselves where nothing could be read (None) or something was refused.
+
+    `notes` are codes of what failed or was refused so far.
+    """
     transcript = propose_transcript(event=look.words, key=look.event_id)
     told = list(notes)
-    if found is None:
-        found = [transcript]
+    refused = found is None or bool(notes)
+    found = found or []
     if len(found) > MOST_PROPOSALS:
         told.append(f"more_than_{MOST_PROPOSALS}")
     waiting = deque(found[:MOST_PROPOSALS])
+    if refused:
+        waiting.append(transcript)
     proposed = number = 0
     while waiting:
         proposal = waiting.popleft()
         try:
-            described = redact_proposal(proposal=_describe(proposal, look, number))
+            described = redact_proposal(caller=look.caller, proposal=_describe(proposal, look, number))
             draft = draft_candidate(
                 caller=look.caller, scope=look.scope, proposal=described, source=look.source, now=now
             )

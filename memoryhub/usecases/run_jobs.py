@@ -22,7 +22,7 @@ from memoryhub.outbox.operations import (
 )
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.usecases.consolidate import settle_candidate
-from memoryhub.usecases.extract import extract_event
+from memoryhub.usecases.extract import Asking, ask_model, extract_event, keep_answer, propose_answer
 from memoryhub.usecases.shift import Shift, find_last_turn, keep_leases
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Few at a time, so that a slow one does not hold up the others.
 BATCH = 10
+# How many attempts of a job ask a model that does not answer; the last one proposes the words themselves.
+MOST_QUESTIONS = 3
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +72,10 @@ def _release(*, claims: Sequence[Claimed], now: datetime) -> int:
 
 
 def run_job(*, claimed: Claimed, now: datetime) -> str:
-    """Do one claimed job, once: its work and its end are one transaction."""
+    """Do one claimed job, once: its work and its end are one transaction.
+
+    A model is asked between two of them, while none is open; who took the job over meanwhile is left to end it.
+    """
     job: Job | None = None
     if claimed.is_again:
         with naming_errors(), tenant_context(claimed.tenant_id):
@@ -80,9 +85,12 @@ def run_job(*, claimed: Claimed, now: datetime) -> str:
             job = load_job(tenant_id=claimed.tenant_id, job_id=claimed.id)
             if job is None:
                 return "gone"
-            state, note = _do(tenant_id=claimed.tenant_id, job=job, now=now)
-            finish_job(tenant_id=claimed.tenant_id, job_id=job.id, now=now, state=state, note=note)
-            return state
+            done = _do(tenant_id=claimed.tenant_id, job=job, now=now)
+            if not isinstance(done, Asking):
+                state, note = done
+                finish_job(tenant_id=claimed.tenant_id, job_id=job.id, now=now, state=state, note=note)
+                return state
+        return _ask(tenant_id=claimed.tenant_id, job=job, asking=done, now=now)
     except StoreFailure:
         raise
     except Exception as error:
@@ -93,12 +101,33 @@ def run_job(*, claimed: Claimed, now: datetime) -> str:
             return fail_job(tenant_id=claimed.tenant_id, job=job, error=type(error).__name__, now=now)
 
 
-def _do(*, tenant_id: str, job: Job, now: datetime) -> tuple[str, str]:
+def _ask(*, tenant_id: str, job: Job, asking: Asking, now: datetime) -> str:
+    asked = ask_model(asking=asking)
+    with naming_errors(), tenant_context(tenant_id):
+        keep_answer(tenant_id=tenant_id, asking=asking, asked=asked, now=now)
+    with naming_errors(), tenant_context(tenant_id):
+        held = load_job(tenant_id=tenant_id, job_id=job.id)
+        if held is None or held.attempts != job.attempts:
+            return "gone"
+        extracted = propose_answer(
+            tenant_id=tenant_id,
+            event_id=job.target_id,
+            extractor_version=job.extractor_version,
+            asking=asking,
+            asked=asked,
+            retries=job.attempts < MOST_QUESTIONS,
+            now=now,
+        )
+        finish_job(tenant_id=tenant_id, job_id=job.id, now=now, note=extracted.note)
+    return "succeeded"
+
+
+def _do(*, tenant_id: str, job: Job, now: datetime) -> tuple[str, str] | Asking:
     if job.kind == "extract":
         extracted = extract_event(
             tenant_id=tenant_id, event_id=job.target_id, extractor_version=job.extractor_version, now=now
         )
-        return "succeeded", extracted.note
+        return extracted if isinstance(extracted, Asking) else ("succeeded", extracted.note)
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=job.target_id)
     if candidate is None or not candidate.is_undecided:
         return "succeeded", "was_decided"
