@@ -15,6 +15,7 @@ from tests.invariants import (
     test_4_nothing_sent_is_lost,
     test_5_rulings_are_evidence,
     test_6_the_ledger_is_sealed,
+    test_7_memories_rest_on_others,
     test_lifecycles,
     test_names_are_certain,
 )
@@ -32,11 +33,12 @@ BY_NAME = {
         test_4_nothing_sent_is_lost.BARRIERS,
         test_5_rulings_are_evidence.ATTACKS,
         test_6_the_ledger_is_sealed.ATTACKS,
+        test_7_memories_rest_on_others.ATTACKS,
         test_lifecycles.ATTACKS,
         test_names_are_certain.ATTACKS,
     )
     for attack in attacks
-} | {"evidence_edges_lead_to_another", *test_6_the_ledger_is_sealed.ERASURES}
+} | {"evidence_edges_lead_to_another", *test_6_the_ledger_is_sealed.ERASURES, *test_7_memories_rest_on_others.BEHIND}
 SECURED = "(SELECT oid FROM pg_class WHERE relrowsecurity)"
 
 

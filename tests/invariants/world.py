@@ -17,12 +17,14 @@ from memoryhub.retrieval.operations import index_memory
 from memoryhub.types.enums import RevocationTarget
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
+from memoryhub.usecases.quoting import DocumentInput
 from memoryhub.usecases.recall import RecallInput, recall_memories
 from memoryhub.usecases.review import Resolution, Verb, resolve_review
 from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.seal_ledger import seal_ledger
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
+from tests.integration.reflecting import reflect
 
 DAY = timedelta(days=1)
 SCOPE = ("project", "platform")
@@ -57,11 +59,27 @@ def make_world() -> World:
     with tenant_context(cast.tenant_id):
         index_memory(tenant_id=cast.tenant_id, memory_id=memory_id, now=clock.now())
         _add_rows(cast)
+    _reflect(cast, memory_id)
     recall_memories(caller=cast.caller, question=RecallInput(query="django"), now=clock.now())
     seal_ledger(tenant_id=cast.tenant_id, now=clock.now(), waits=True)
     with tenant_context(cast.tenant_id, read_only=True):
         ids = {name: str(fetch_all(sql=sql, params=[])[0][0]) for name, sql in _IDS.items()}
     return World(cast, {**ids, "memory": memory_id, "tenant": cast.tenant_id})
+
+
+def _reflect(cast: Cast, memory_id: str) -> None:
+    """Let a memory rest on one that rests on another, and point at a document."""
+    first = reflect(cast, (memory_id, 2), key="rests.first").result
+    reflect(cast, (str(first.memory_id), 1), key="rests.second")
+    proposal = CandidateInput(
+        scope=SCOPE,
+        subject="product:django",
+        fact_key="in.a.document",
+        content="words",
+        value="x",
+        evidence=(DocumentInput(ref="docs/terms.md", revision="3f2c", quote="words", position="line 1"),),
+    )
+    propose_candidate(caller=cast.caller, proposal=proposal, now=clock.now())
 
 
 def _rule(cast: Cast, *, candidate_id: str, verb: Verb) -> None:
@@ -145,6 +163,11 @@ _LONE = (
     ("memory_candidates", {"fact_key": "lone", "status": "pending"}),
 )
 _IDS = {
+    "basis": "SELECT basis.id FROM memory_bases basis JOIN memory_heads head ON head.id = basis.memory_id"
+    " WHERE head.fact_key = 'rests.first'",
+    "upper_basis": "SELECT basis.id FROM memory_bases basis JOIN memory_heads head ON head.id = basis.memory_id"
+    " WHERE head.fact_key = 'rests.second'",
+    "document": "SELECT evidence_id FROM evidence_documents",
     "lone_scope": "SELECT id FROM scopes WHERE key = 'empty'",
     "lone_event": "SELECT id FROM source_events WHERE event_key_digest = 'lone'",
     "lone_evidence": "SELECT id FROM evidence WHERE evidence_key = 'lone'",
