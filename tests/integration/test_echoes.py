@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -246,7 +247,9 @@ def test_a_retraction_and_another_value_are_claims(cast: Cast) -> None:
     gone = say(cast, session=SESSION, value=None, occurred_at=EARLY + 2 * HOUR)
     assert gone.action == "SUPERSEDE"
     with tenant_context(cast.tenant_id, read_only=True):
-        echoes = MergeDecision.objects.filter(memory_id=memory_id, facts__has_key="echo").exclude(facts__echo=None)
+        echoes = MergeDecision.objects.filter(memory_id=UUID(memory_id), facts__has_key="echo").exclude(
+            facts__echo=None
+        )
         assert echoes.count() == 0
     show_consistent(cast)
 
@@ -281,7 +284,7 @@ def test_the_roots_of_an_echo_are_bounded(cast: Cast) -> None:
     echo = say(cast, session=SESSION, occurred_at=EARLY + 200 * HOUR)
     assert echo.reason == "lineage_already_counted"
     with tenant_context(cast.tenant_id, read_only=True):
-        facts = MergeDecision.objects.get(candidate_id=echo.candidate_id).facts
+        facts = MergeDecision.objects.get(candidate_id=UUID(echo.candidate_id)).facts
     assert len(facts["echo"]["roots"]) == 100
     assert derive_now(cast, memory_id).independent_evidence_count == 110
 
