@@ -46,6 +46,7 @@ class RecallInput:
     subject: str | None = None
     fact_key: str | None = None
     memory_type: str | None = None
+    modality: Modality | None = None
     conditions: dict[str, Any] = field(default_factory=dict)
     as_of: AsOf | None = None
     session: str = ""
@@ -201,6 +202,8 @@ def _find_mismatch(memory: FoundMemory, question: RecallInput) -> str:
         return "fact_key_differs"
     if question.memory_type is not None and memory.memory_type != question.memory_type:
         return "memory_type_differs"
+    if question.modality is not None and memory.modality != question.modality:
+        return "modality_differs"
     differs = any(
         name in memory.conditions and memory.conditions[name] != value for name, value in question.conditions.items()
     )

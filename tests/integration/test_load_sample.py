@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import TracebackType
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memoryhub.access import operations
+from memoryhub.access.callers import describe_person
 from memoryhub.access.models import ApiToken, Principal, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
@@ -19,6 +21,8 @@ from memoryhub.lib.db import fetch_all
 from memoryhub.management.sample import facts, loader, provisioning
 from memoryhub.review.models import ReviewItem
 from memoryhub.types.enums import ReviewKind
+from memoryhub.types.ontology import Ontology, read_ontology, write_ontology
+from memoryhub.usecases.declare import declare_ontology, read_declared
 from memoryhub.usecases.run_jobs import run_due_jobs
 from memoryhub.wsgi import application
 
@@ -156,3 +160,25 @@ def test_a_refusal_is_said_and_ends_the_load(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(loader, "open_client", refuse)
     with pytest.raises(CommandError, match="POST events was answered 503: later"):
         call_command("load_sample")
+
+
+def test_the_samples_keys_come_from_its_file_and_a_change_of_them_stays() -> None:
+    """Somebody makes a key sensitive: a later start does not take that back."""
+    call_command("load_sample")
+    tenant = Tenant.objects.get(slug=provisioning.TENANT)
+    lead = Principal.objects.select_related("tenant").get(tenant=tenant, username=provisioning.LEAD)
+    caller = describe_person(principal=lead)
+    wanted = read_ontology(text=(facts.FOLDER / "ontology.json").read_text(encoding="utf-8"))
+    held = read_declared(caller=caller)
+    assert {entry.fact_key for entry in wanted.predicates} <= {entry.fact_key for entry in held.predicates}
+    changed = next(entry for entry in held.predicates if entry.fact_key == "release.lts")
+    sensitive = replace(changed, sensitive=not changed.sensitive)
+    declare_ontology(caller=caller, wanted=Ontology(predicates=(sensitive,)), now=clock.now())
+    call_command("load_sample")
+    assert sensitive in read_declared(caller=caller).predicates
+    declare_ontology(caller=caller, wanted=Ontology(predicates=(changed,)), now=clock.now())
+
+
+def test_the_samples_file_is_as_an_export_writes_it() -> None:
+    text = (facts.FOLDER / "ontology.json").read_text(encoding="utf-8")
+    assert write_ontology(ontology=read_ontology(text=text)) == text

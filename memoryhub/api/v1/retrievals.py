@@ -59,6 +59,7 @@ class Search(ApiView):
                 subject=filters.subject,
                 fact_key=filters.fact_key,
                 memory_type=None if filters.memory_type is None else str(filters.memory_type),
+                modality=filters.modality,
                 conditions=dict(filters.conditions),
                 as_of=as_of,
                 session=question.session,

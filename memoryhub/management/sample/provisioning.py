@@ -8,20 +8,22 @@ from datetime import datetime
 from django.db.models import Count
 
 from memoryhub.access import operations
-from memoryhub.access.callers import RELAY_USER, authenticate_token, digest_secret
+from memoryhub.access.callers import RELAY_USER, Caller, authenticate_token, describe_person, digest_secret
 from memoryhub.access.models import ApiToken, Principal, PrincipalKind, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.kernel.models import SourceEvent
-from memoryhub.management.sample.facts import BOT, FIELDS, name_maintainer
-from memoryhub.memory.models import Predicate
+from memoryhub.management.sample.facts import BOT, FOLDER, name_maintainer
 from memoryhub.review.models import ReviewItem
-from memoryhub.types.enums import Cardinality, ReviewState
+from memoryhub.types.enums import ReviewState
+from memoryhub.types.ontology import Ontology, read_ontology
+from memoryhub.usecases.declare import declare_ontology, read_declared
 
 TENANT = "sample"
 PROJECT = "endoflife"
 PEOPLE_BEHIND_THE_FACTS = 26
 MAINTAINERS = "maintainers"
 PLANNER = "planner"
+LEAD = "alice"
 ADMIN = "admin"
 
 READER = ("view_memory", "recall_memory")
@@ -45,7 +47,7 @@ class Person:
 PEOPLE = (
     Person("mei", "Mei", "reviewer", "conflicts, own guesses", REVIEWER, has_own_scope=True),
     Person(
-        "alice",
+        LEAD,
         "Alice",
         "lead",
         "conflicts, own guesses",
@@ -91,8 +93,9 @@ def provision_sample(*, keys: dict[str, str], now: datetime) -> Tenant:
     for author in authors:
         operations.join_group(tenant=tenant, principal=author, role=MAINTAINERS)
     with tenant_context(tenant.pk):
-        _declare(tenant=tenant)
         _grant(tenant=tenant, planner=planner, bot=bot, now=now)
+    lead = Principal.objects.select_related("tenant").get(tenant=tenant, username=LEAD)
+    _declare(caller=describe_person(principal=lead), now=now)
     _have_token(principal=planner, secret=keys[PLANNER], actions=(*AGENT, RELAY_USER), now=now)
     _have_token(principal=bot, secret=keys[BOT], actions=AGENT, now=now)
     return tenant
@@ -142,27 +145,25 @@ def _have_machine(*, tenant: Tenant, username: str, name: str, kind: PrincipalKi
     return found or operations.create_principal(tenant=tenant, username=username, display_name=name, kind=kind)
 
 
-def _declare(*, tenant: Tenant) -> None:
-    for name in ("product", "service", "person", "customer"):
-        operations.declare_entity_type(tenant=tenant, name=name)
-    for field in FIELDS:
-        Predicate.objects.get_or_create(
-            tenant=tenant,
-            fact_key=f"release.{field}",
-            defaults={
-                "authority_group": f"{tenant.slug}/{MAINTAINERS}",
-                "value_schema": {"type": "string" if field == "latest" else ["string", "boolean"]},
-            },
-        )
-    Predicate.objects.get_or_create(
-        tenant=tenant, fact_key="preference.general", defaults={"cardinality": Cardinality.MANY}
+def _declare(*, caller: Caller, now: datetime) -> None:
+    """Take over what the sample's file declares and the tenant does not have yet; what it changed stays changed."""
+    wanted = read_ontology(text=(FOLDER / "ontology.json").read_text(encoding="utf-8"))
+    held = read_declared(caller=caller)
+    types = {entry.name for entry in held.entity_types}
+    subjects = {entry.key for entry in held.subjects}
+    predicates = {entry.fact_key.casefold() for entry in held.predicates}
+    missing = Ontology(
+        entity_types=tuple(entry for entry in wanted.entity_types if entry.name not in types),
+        subjects=tuple(entry for entry in wanted.subjects if entry.key not in subjects),
+        predicates=tuple(entry for entry in wanted.predicates if entry.fact_key.casefold() not in predicates),
     )
+    declare_ontology(caller=caller, wanted=missing, now=now)
 
 
 def _grant(*, tenant: Tenant, planner: Principal, bot: Principal, now: datetime) -> None:
     people = {person.username: person for person in Principal.objects.filter(tenant=tenant)}
     project = _have_scope(
-        tenant=tenant, kind="project", key=PROJECT, name="Product lifecycles", owner=people["alice"], now=now
+        tenant=tenant, kind="project", key=PROJECT, name="Product lifecycles", owner=people[LEAD], now=now
     )
     operations.grant_rights(scope=project, principal=planner, rights=AGENT)
     operations.grant_rights(scope=project, principal=bot, rights=AGENT)
