@@ -2,7 +2,7 @@
 
 Each is a function from segments to segments and belongs to one kind of claim, so that a timeline is nothing but the
 operations of its claims, done in the order of valid time. Recorded time needs no operation: what was held at an instant
-is the timeline of the claims that had been recorded by then. Source: Snodgrass 1999; ADR 0016, ADR 0023.
+is the timeline of the claims that had been recorded by then. Source: Snodgrass 1999; ADR 0016, ADR 0024.
 """
 
 from __future__ import annotations

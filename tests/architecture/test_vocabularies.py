@@ -25,6 +25,9 @@ OTHERS = {
     ("audit_events", "action"): "`subject.action`, open by design",
     ("audit_events", "outcome"): "whatever the audited call ended in",
     ("review_items", "outcome"): "a verb, or why the item closed by itself",
+    ("screening_patterns", "kind"): "a tenant names what its pattern finds",
+    ("memory_heads", "memory_type"): "an application registers its own, see types/cognitive.py",
+    ("memory_candidates", "memory_type"): "an application registers its own, see types/cognitive.py",
 }
 
 

@@ -71,7 +71,7 @@ def refuse(cast: Cast, **parts: Any) -> list[tuple[str, str]]:
     return [(fault.place, fault.code) for fault in caught.value.faults]
 
 
-def dump(cast: Cast) -> list[list[dict[str, Any]]]:
+def dump(cast: Cast) -> list[list[Any]]:
     with tenant_context(cast.tenant_id, read_only=True):
         return [
             list(model.objects.filter(tenant_id=cast.tenant_id).order_by("id").values())

@@ -14,9 +14,10 @@ from memoryhub.lib.db import fetch_all
 from memoryhub.memory.exceptions import SourceRevoked
 from memoryhub.memory.models import Predicate
 from memoryhub.types.enums import Cardinality, EpistemicStatus, RevocationTarget
+from memoryhub.usecases.align import ValueRefused
 from memoryhub.usecases.consolidate import consolidate_candidate
 from memoryhub.usecases.ingest import EventInput, ingest_events
-from memoryhub.usecases.propose import CandidateInput, EvidenceInput, ValueRefused, propose_candidate
+from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
 from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.reopen_conflict import NoOpenConflict, reopen_conflict
 from memoryhub.usecases.review import OwnClaim, Resolution, Verb, resolve_review

@@ -5,6 +5,7 @@ A timeline is written day by day, one character a day: a letter is a value, `-` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
@@ -106,7 +107,7 @@ def test_what_stands_there_names_the_operation(
 ) -> None:
     held = read(line)
     assert name_operation(segments=held, valid=valid, value=value) is operation
-    tried = {
+    tried: dict[Operation, Callable[[], Segments]] = {
         Operation.SPLIT: lambda: split(segments=held, valid=valid, value=value or "a"),
         Operation.CORRECT: lambda: correct(segments=held, valid=valid, value=value or "a"),
         Operation.BACK_FILL: lambda: back_fill(segments=held, valid=valid, value=value or "a"),
