@@ -10,6 +10,8 @@ from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType, St
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memoryhub.types.entity import Mention
+
 
 @dataclass(frozen=True, slots=True)
 class EventText:
@@ -57,8 +59,8 @@ class Proposal:
     """Hold one proposed memory; `span` is the half-open range of characters it was read from.
 
     `value` None claims absence. `valid_from` and `valid_to` are set only where the words state them. `corrects` says
-    that the speaker takes back what they said before. `is_subject_unclear` says that the words do not tell whom they
-    are about, `needs_validation` that they report an outcome without showing it.
+    that the speaker takes back what they said before. A `mention` stands where the words have no key for whom they are
+    about; `subject` does not count then.
     """
 
     kind: CandidateKind
@@ -75,8 +77,7 @@ class Proposal:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     corrects: bool = False
-    is_subject_unclear: bool = False
-    needs_validation: bool = False
+    mention: Mention | None = None
     rule_digest: str = ""
 
 

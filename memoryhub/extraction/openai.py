@@ -34,6 +34,7 @@ from memoryhub.extraction.interfaces import (
 from memoryhub.extraction.rules import LEAD_CONFIDENCE, SUSPICION
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.hashing import sha256_hex
+from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType, Stance
 
 VERSION = "openai/1"
@@ -468,7 +469,7 @@ def _read_item(item: _Item, event: EventText, question: Question) -> Proposal:
         conditions=conditions,
         stance=Stance.CONTRADICTS if item.negated and not is_lead else Stance.SUPPORTS,
         valid_from=_read_instant(item.valid_from),
-        is_subject_unclear=is_unclear,
+        mention=Mention(words=item.quote[:100], is_uncertain=True) if is_unclear else None,
         rule_digest=question.digest,
     )
 

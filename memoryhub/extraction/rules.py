@@ -20,6 +20,7 @@ from memoryhub.extraction.dates import Stated, read_period
 from memoryhub.extraction.interfaces import DeclaredPredicate, EventText, ExtractionContext, Proposal
 from memoryhub.extraction.typed import NoValue, read_value, trim_value
 from memoryhub.lib.hashing import sha256_hex
+from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType, Stance
 
 VERSION = "rules/2"
@@ -545,7 +546,7 @@ def _propose_others(match: re.Match[str], reading: _Reading) -> Proposal | None:
             reading,
             likes=likes,
             rule="somebody",
-            is_subject_unclear=True,
+            mention=Mention(words=match["pronoun"], is_uncertain=True),
             epistemic_status=EpistemicStatus.INFERRED,
             confidence=0.5,
         )
@@ -554,7 +555,7 @@ def _propose_others(match: re.Match[str], reading: _Reading) -> Proposal | None:
         reading,
         likes=likes,
         rule="others",
-        subject=f"person:{name}",
+        mention=Mention(words=name, entity_type="person"),
         epistemic_status=EpistemicStatus.OBSERVED,
         confidence=0.6,
     )
@@ -614,7 +615,7 @@ def _read_correction(core: str, reading: _Reading, known: _Known, before: list[P
             confidence=0.9,
             kind=earlier.kind,
             subject=earlier.subject,
-            is_subject_unclear=earlier.is_subject_unclear,
+            mention=earlier.mention,
             conditions=earlier.conditions,
         )
         return [replace(corrected, valid_from=corrected.valid_from or earlier.valid_from)]
@@ -724,7 +725,7 @@ def _read_predicate(
     is_negated = bool(parts.get("no") or parts.get("bu"))
     if _ends_with_negation := re.match(r"(?i)(?:not|no longer|不)\s*", words):
         is_negated, words = True, words[_ends_with_negation.end() :]
-    is_named = bool(parts.get("of")) or (_NAMED_BEFORE.search(before) is not None and not _OURS_BEFORE.search(before))
+    named = _name_owner(before, parts.get("of") or "")
     try:
         value = read_value(text=_TRAILING_CONDITION.sub("", words), schema=predicate.value_schema)
     except NoValue:
@@ -740,9 +741,19 @@ def _read_predicate(
         kind=CandidateKind.FACT,
         stance=Stance.CONTRADICTS if is_negated else Stance.SUPPORTS,
         conditions=conditions,
-        is_subject_unclear=is_named,
-        **({"epistemic_status": EpistemicStatus.INFERRED} if is_named else {}),
+        mention=named,
+        **({} if named is None else {"epistemic_status": EpistemicStatus.INFERRED}),
     )
+
+
+def _name_owner(before: str, of: str) -> Mention | None:
+    """Return whose value it is, where that is somebody else's; the words tell no type."""
+    if of:
+        return Mention(words=of.partition(" ")[2].strip())
+    match = _NAMED_BEFORE.search(before)
+    if match is None or _OURS_BEFORE.search(before):
+        return None
+    return Mention(words=match["name"] or match["zh"])
 
 
 def _name_topic(what: str) -> str | None:
@@ -786,7 +797,6 @@ def _read_tool(event: EventText) -> list[Proposal]:
             confidence=0.6 if is_shown else 0.3,
             span=match.span(),
             conditions={"topic": _normalise(words)},
-            needs_validation=not is_shown,
             rule_digest=sha256_hex(f"{VERSION} tool"),
         )
     ]

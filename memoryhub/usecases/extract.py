@@ -6,7 +6,7 @@ import json
 import re
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memoryhub.access.callers import Actor, Caller, derive_digest_key
 from memoryhub.access.models import PrincipalKind
@@ -28,8 +28,10 @@ from memoryhub.extraction.operations import find_answer, record_answer, reserve_
 from memoryhub.extraction.rules import may_correct
 from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.policy.screening import redact_text
-from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
+from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType
 from memoryhub.types.enums import Cardinality, Trust
+from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.usecases.align import ValueRefused
 from memoryhub.usecases.propose import (
     CandidateInput,
     CandidateReused,
@@ -37,7 +39,6 @@ from memoryhub.usecases.propose import (
     EvidenceNotQuoted,
     PeriodRefused,
     SourceFacts,
-    ValueRefused,
     append_candidate,
     draft_candidate,
     judge_source,
@@ -79,6 +80,8 @@ _EARLIER = """
 
 MOST_PROPOSALS = 20
 _REFUSALS: dict[type[Exception], str] = {
+    BadFactKey: "bad_fact_key",
+    MentionUnknown: "mention_unknown",
     BadSubjectKey: "bad_subject_key",
     UndeclaredEntityType: "undeclared_entity_type",
     ValueRefused: "value_refused",
@@ -381,11 +384,7 @@ def propose_found(*, look: Look, found: list[Proposal] | None, notes: tuple[str,
     while waiting:
         proposal = waiting.popleft()
         try:
-            described = redact_proposal(caller=look.caller, proposal=_describe(proposal, look, number))
-            draft = draft_candidate(
-                caller=look.caller, scope=look.scope, proposal=described, source=look.source, now=now
-            )
-            append_candidate(caller=look.caller, draft=draft, now=now)
+            _propose(look, _describe(proposal, look, number), now)
             proposed += 1
         except tuple(_REFUSALS) as refusal:
             told.append(_REFUSALS[type(refusal)])
@@ -395,13 +394,24 @@ def propose_found(*, look: Look, found: list[Proposal] | None, notes: tuple[str,
     return Extracted(proposed, " ".join(dict.fromkeys(told)))
 
 
+def _propose(look: Look, proposal: CandidateInput, now: datetime) -> None:
+    """Propose; somebody whom nobody declared, and whose type the words do not tell, is a question to a person."""
+    redacted = redact_proposal(caller=look.caller, proposal=proposal)
+    try:
+        draft = draft_candidate(caller=look.caller, scope=look.scope, proposal=redacted, source=look.source, now=now)
+    except MentionUnknown:
+        if redacted.mention is None:
+            raise
+        asked = replace(redacted, mention=replace(redacted.mention, is_uncertain=True))
+        draft = draft_candidate(caller=look.caller, scope=look.scope, proposal=asked, source=look.source, now=now)
+    append_candidate(caller=look.caller, draft=draft, now=now)
+
+
 def _describe(proposal: Proposal, look: Look, number: int) -> CandidateInput:
-    shown: dict[str, Any] = (
-        {} if proposal.needs_validation else {"evidence": (EvidenceInput(event_id=look.event_key, span=proposal.span),)}
-    )
     return CandidateInput(
         scope=(look.scope.kind, look.scope.key),
-        subject=proposal.subject,
+        subject=proposal.subject if proposal.mention is None else "",
+        mention=proposal.mention,
         fact_key=proposal.fact_key,
         content=proposal.content,
         value=proposal.value,
@@ -417,5 +427,5 @@ def _describe(proposal: Proposal, look: Look, number: int) -> CandidateInput:
         extractor=look.extractor_version.partition("/")[0],
         extractor_version=look.extractor_version,
         rule_digest=proposal.rule_digest,
-        **shown,
+        evidence=(EvidenceInput(event_id=look.event_key, span=proposal.span),),
     )

@@ -17,6 +17,7 @@ from tests.invariants import (
     test_6_the_ledger_is_sealed,
     test_7_memories_rest_on_others,
     test_lifecycles,
+    test_model_answers,
     test_names_are_certain,
 )
 from tests.invariants.attacks import Connection, name_of
@@ -35,6 +36,7 @@ BY_NAME = {
         test_6_the_ledger_is_sealed.ATTACKS,
         test_7_memories_rest_on_others.ATTACKS,
         test_lifecycles.ATTACKS,
+        test_model_answers.ATTACKS,
         test_names_are_certain.ATTACKS,
     )
     for attack in attacks

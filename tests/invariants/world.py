@@ -9,6 +9,7 @@ from datetime import timedelta
 from memoryhub.access.models import IdempotencyKey, Subject, SubjectAlias, SubjectMention
 from memoryhub.access.operations import create_scope
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.extraction.models import ModelAnswer
 from memoryhub.kernel.models import Evidence, EvidenceEdge, EvidenceRoot
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
@@ -59,6 +60,7 @@ def make_world() -> World:
     with tenant_context(cast.tenant_id):
         index_memory(tenant_id=cast.tenant_id, memory_id=memory_id, now=clock.now())
         _add_rows(cast)
+        _add_answers(cast)
     _reflect(cast, memory_id)
     recall_memories(caller=cast.caller, question=RecallInput(query="django"), now=clock.now())
     seal_ledger(tenant_id=cast.tenant_id, now=clock.now(), waits=True)
@@ -142,6 +144,16 @@ def _add_rows(cast: Cast) -> None:
     Subject.objects.create(tenant=tenant, key_digest="u", label="he", is_unclear=True, created_at=now)
 
 
+def _add_answers(cast: Cast) -> None:
+    """Add what a model answered about an event, and a question that it has not answered."""
+    event_id = fetch_all(sql="SELECT id FROM source_events ORDER BY id LIMIT 1", params=[])[0][0]
+    asked = {"tenant": cast.tenant, "event_id": event_id, "model": "m", "tokens": 5, "asked_at": clock.now()}
+    ModelAnswer.objects.create(
+        **asked, extractor_version="m/1", question_digest="a", answer="{}", answered_at=clock.now()
+    )
+    ModelAnswer.objects.create(**asked, extractor_version="m/1", question_digest="b")
+
+
 def copy_row(*, table: str, changes: dict[str, str]) -> None:
     """Insert a copy of some row that nothing else points at."""
     changes = {"id": str(new_id()), **changes}
@@ -209,5 +221,7 @@ _IDS = {
     "unclear": "SELECT id FROM subjects WHERE is_unclear",
     "decided_item": "SELECT id FROM review_items WHERE state = 'decided' ORDER BY id LIMIT 1",
     "settled_conflict": "SELECT id FROM conflict_sets WHERE state <> 'open' ORDER BY id LIMIT 1",
+    "model_answer": "SELECT id FROM model_answers WHERE answer <> ''",
+    "silent_model": "SELECT id FROM model_answers WHERE answered_at IS NULL",
     "erased_evidence": "SELECT id FROM evidence WHERE evidence_key = 'erased'",
 }

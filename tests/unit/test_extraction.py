@@ -15,6 +15,7 @@ from memoryhub.extraction.fallback import propose_transcript
 from memoryhub.extraction.interfaces import DeclaredPredicate, EventText, ExtractionContext, Proposal
 from memoryhub.extraction.rules import RulesExtractor, may_correct
 from memoryhub.extraction.typed import NoValue, read_value
+from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, Stance
 
 SAID_AT = datetime(2026, 5, 20, 9, tzinfo=UTC)
@@ -182,7 +183,7 @@ def test_a_value_of_a_declared_predicate_is_read_as_it_is_declared(text: str, ke
     [proposal] = read(text)
     assert (proposal.fact_key, proposal.value, proposal.kind) == (key, value, CandidateKind.FACT)
     assert proposal.epistemic_status is EpistemicStatus.EXPLICIT
-    assert not proposal.is_subject_unclear
+    assert proposal.mention is None
 
 
 @pytest.mark.parametrize(
@@ -207,9 +208,13 @@ def test_a_negated_value_speaks_against_it() -> None:
 
 
 def test_somebody_elses_value_leaves_the_subject_to_a_person() -> None:
-    for text in ("Hans's payment terms are 30 days", "payment terms of Hans are 30 days", "汉斯的付款期限是30天"):
+    for text, name in (
+        ("Hans's payment terms are 30 days", "Hans"),
+        ("payment terms of Hans are 30 days", "Hans"),
+        ("汉斯的付款期限是30天", "汉斯"),
+    ):
         [proposal] = read(text)
-        assert (proposal.value, proposal.is_subject_unclear) == (30, True)
+        assert (proposal.value, proposal.mention) == (30, Mention(words=name))
         assert proposal.epistemic_status is EpistemicStatus.INFERRED
 
 
@@ -282,12 +287,12 @@ def test_a_guess_or_hearsay_is_a_weak_lead_apart_from_facts(text: str, key: str)
 
 
 def test_a_reference_that_nothing_resolves_has_no_clear_subject() -> None:
-    for text in ("He wants it warmer", "they prefer the aisle", "她不喜欢太亮"):
+    for text, words in (("He wants it warmer", "He"), ("they prefer the aisle", "they"), ("她不喜欢太亮", "她")):
         [proposal] = read(text)
-        assert proposal.is_subject_unclear
+        assert proposal.mention == Mention(words=words, is_uncertain=True)
         assert proposal.epistemic_status is EpistemicStatus.INFERRED
     [named] = read("Hans prefers window seats.")
-    assert (named.subject, named.is_subject_unclear) == ("person:Hans", False)
+    assert named.mention == Mention(words="Hans", entity_type="person")
     assert named.epistemic_status is EpistemicStatus.OBSERVED
     assert read("Everyone likes pizza") == []
 
@@ -320,9 +325,9 @@ def test_two_statements_of_a_sentence_are_two() -> None:
         ("Deployment complete, exit code 0", False),
     ],
 )
-def test_an_outcome_without_a_result_asks_for_validation(text: str, needs_validation: bool) -> None:
+def test_an_outcome_without_a_result_weighs_little(text: str, needs_validation: bool) -> None:
     [proposal] = read(text, source_type="tool_result", is_first_party=False)
-    assert (proposal.kind, proposal.needs_validation) == (CandidateKind.EXPERIENCE, needs_validation)
+    assert (proposal.kind, proposal.confidence < 0.5) == (CandidateKind.EXPERIENCE, needs_validation)
     assert proposal.epistemic_status is EpistemicStatus.OBSERVED
     start, end = proposal.span
     assert text[start:end] == proposal.content

@@ -353,7 +353,8 @@ def test_a_lead_stays_apart_and_a_negation_speaks_against() -> None:
     [against], _ = read({**SEAT, "negated": True})
     assert (against.value, against.stance) == ("window", Stance.CONTRADICTS)
     [unclear], _ = read({**SEAT, "subject": "unclear"})
-    assert (unclear.is_subject_unclear, unclear.epistemic_status) == (True, EpistemicStatus.INFERRED)
+    assert unclear.mention is not None
+    assert (unclear.mention.is_uncertain, unclear.epistemic_status) == (True, EpistemicStatus.INFERRED)
 
 
 def test_times_and_conditions_of_an_answer_are_read() -> None:
