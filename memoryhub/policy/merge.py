@@ -270,7 +270,7 @@ def _succeeds(claim: Claim, new: Timeline, difference: Difference) -> bool:
     Otherwise the past is corrected: the present is left alone, or what stood was wrong from its beginning (ADR 0024).
     """
     newest = new.parts[-1] if new.parts else None
-    displaced = [part for part in difference.close if part.value_digest not in (None, claim.value_digest)]
+    displaced = [part for part in difference.close if part.value_digest != claim.value_digest]
     return (
         newest in difference.write
         and not any(_is_same_value(part, newest) for part in difference.close)

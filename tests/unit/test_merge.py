@@ -117,6 +117,9 @@ def test_a_value_that_was_wrong_from_its_beginning_corrects_history() -> None:
     assert propose(claim("c", 5, "z", observed_at=at(6)), held).reason == "corrects_history"
     assert propose(claim("c", 6, "z"), held).reason == "replaces_standing"
     assert propose(claim("c", 3, "z"), held).reason == "corrects_history"
+    gone = [A, claim("b", 5, None)]
+    assert propose(claim("c", 6, "z"), gone).reason == "replaces_standing"
+    assert propose(claim("c", 5, "z", observed_at=at(6)), gone).reason == "corrects_history"
 
 
 def test_a_retraction_supersedes() -> None:
