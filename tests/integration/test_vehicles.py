@@ -23,7 +23,8 @@ from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.queries import PartRecord, find_part
-from memoryhub.types.enums import CandidateKind, EpistemicStatus, MergeAction
+from memoryhub.types.entity import Mention
+from memoryhub.types.enums import CandidateKind, CandidateStatus, EpistemicStatus, MergeAction
 from memoryhub.types.temporal import AsOf
 from memoryhub.usecases.consolidate import Consolidated
 from memoryhub.usecases.ingest import EventInput
@@ -76,7 +77,10 @@ class Garage:
             ),
             proposal=CandidateInput(
                 scope=SCOPE,
-                subject=f"{statement.subject} of {run} {question.name}",
+                subject=f"{statement.subject} of {run} {question.name}" if statement.subject else "",
+                mention=Mention(words=statement.mention, entity_type="person", is_uncertain=True)
+                if statement.mention
+                else None,
                 fact_key=statement.fact_key,
                 content=words,
                 value=statement.value,
@@ -370,6 +374,38 @@ def test_whatever_else_is_said_adds_or_repeats(sent: dict[str, Sent]) -> None:
             known[statement.identity] = statement.value
     actions = count_actions(sent.values())
     assert actions == ACTIONS
+
+
+def test_whom_a_reference_means_is_asked_and_not_guessed(
+    garage: Garage, sent: dict[str, Sent], questions: list[Question]
+) -> None:
+    coreferences = of_type(questions, "coreference_resolution")
+    resolved = [one for question in coreferences for one in question.statements if one.resolved]
+    assert all(one.subject for one in resolved)
+    assert len(resolved) == 95
+    held = list_parts(garage, sent)
+    open_questions = 0
+    for question in coreferences:
+        for number, statement in enumerate(question.statements):
+            if statement.resolved is False:
+                told = garage.send(question, number, run="stated")
+                assert (told.outcome, told.reason) == ("waits", "subject_unclear"), question.name
+                assert told.status == CandidateStatus.NEEDS_CONFIRMATION, question.name
+                open_questions += 1
+    assert open_questions == 2
+    assert list_queue(garage) == [("confirmation", "subject_unclear")] * open_questions
+    assert list_parts(garage, sent) == held
+
+
+def list_queue(garage: Garage) -> list[tuple[Any, ...]]:
+    """Return the open items that a statement of the annotation waits in, each with its question."""
+    sql = """
+        SELECT item.kind, waiting.reason FROM review_items item
+        JOIN memory_candidates waiting ON waiting.tenant_id = item.tenant_id AND waiting.id = item.candidate_id
+        WHERE item.tenant_id = %(tenant)s AND item.state = 'open' AND waiting.status = 'needs_confirmation'
+        """
+    with tenant_context(garage.tenant_id, read_only=True):
+        return fetch_all(sql=sql, params={"tenant": garage.tenant_id})
 
 
 def list_parts(garage: Garage, sent: dict[str, Sent]) -> dict[tuple[str, Identity], list[tuple[Any, ...]]]:
