@@ -18,6 +18,15 @@ from memoryhub.types.claims import Timeline
 from memoryhub.types.decision import Changes, Decision
 from memoryhub.types.enums import MergeAction
 from memoryhub.types.timeline import fold_timeline
+from memoryhub.usecases.check_rows import (
+    Difference,
+    check_conflict,
+    check_counts,
+    check_evidence,
+    check_supersession,
+    check_version,
+    count_open_sets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,49 +124,47 @@ def list_memory_ids(*, tenant_id: str) -> list[str]:
 
 
 _HEAD = """
-    SELECT version, has_open_conflict, modality, confidence, support, opposition, independent_evidence_count,
-        derived_at, memory_type,
-        (SELECT max(version) FROM memory_versions WHERE tenant_id = head.tenant_id AND memory_id = head.id)
-    FROM memory_heads head WHERE tenant_id = %s AND id = %s
+    SELECT has_open_conflict, modality, confidence, support, opposition, independent_evidence_count, derived_at,
+        memory_type
+    FROM memory_heads WHERE tenant_id = %s AND id = %s
 """
 
 
 def check_memory(*, tenant_id: str, memory_id: str, policy: MergePolicy) -> list[Mismatch]:
-    """Return where one memory's tables differ from its evidence; empty when they agree."""
-    row = fetch_all(sql=_HEAD, params=[tenant_id, memory_id])[0]
-    derived_at, memory_type = row[7], row[8]
+    """Return where one memory's tables differ from its evidence, or from each other; empty when they agree."""
+    has_open_conflict, *stored, derived_at, memory_type = fetch_all(sql=_HEAD, params=[tenant_id, memory_id])[0]
+    open_sets = count_open_sets(tenant_id=tenant_id, memory_id=memory_id)
+    if open_sets > 1:  # a state cannot even be told
+        return [Mismatch(memory_id, "open conflict sets", str(open_sets), "at most 1")]
     state = load_state_of_memory(tenant_id=tenant_id, memory_id=memory_id, now=derived_at, as_derived=True)
-    if not state.claims:
-        # Everything it rested on was revoked: it holds nothing.
-        return [_differ(memory_id, "parts", len(state.parts), 0)] if state.parts else []
-    timeline = fold_state(state=state, policy=policy)
-    found = []
-    difference = compare_timelines(old=Timeline(parts=tuple(stored.part for stored in state.parts)), new=timeline)
-    if difference.close or difference.write:
-        found.append(_differ(memory_id, "parts", len(difference.close), len(difference.write)))
-    if row[1] != (timeline.conflict is not None):
-        found.append(_differ(memory_id, "open conflict", row[1], timeline.conflict is not None))
-    members = set(state.conflict.members) if state.conflict is not None else set()
-    derived_members = {source.as_text() for source in timeline.conflict.members} if timeline.conflict else set()
-    if members != derived_members:
-        found.append(_differ(memory_id, "conflict members", len(members), len(derived_members)))
-    belief = derive_belief(
-        timeline=timeline,
-        claims=state.claims,
-        rule=policy.belief_rule(memory_type=memory_type),
-        now=derived_at,
-    )
-    stored = row[2:7]
-    derived = _belief_row(belief)
-    if stored != derived:
-        found.append(_differ(memory_id, "belief", stored, derived))
-    found += [
-        _differ(memory_id, "basis", stored, derived)
-        for stored, derived in find_unlike_bases(tenant_id=tenant_id, state=state, policy=policy)
+    found = [
+        *check_supersession(tenant_id=tenant_id, memory_id=memory_id),
+        *check_evidence(tenant_id=tenant_id, memory_id=memory_id),
     ]
-    if row[9] is not None and row[9] > row[0]:
-        found.append(_differ(memory_id, "version", row[0], row[9]))
-    return found
+    timeline = fold_state(state=state, policy=policy)
+    if state.claims:
+        found += check_version(tenant_id=tenant_id, memory_id=memory_id)
+        belief = derive_belief(
+            timeline=timeline,
+            claims=state.claims,
+            rule=policy.belief_rule(memory_type=memory_type),
+            now=derived_at,
+        )
+        if tuple(stored) != _belief_row(belief):
+            found.append(Difference("belief", tuple(stored), _belief_row(belief)))
+    # Without a claim everything it rested on was revoked: it holds nothing.
+    difference = compare_timelines(old=Timeline(parts=tuple(held.part for held in state.parts)), new=timeline)
+    if difference.close or difference.write:
+        found.append(Difference("parts", len(difference.close), len(difference.write)))
+    found += check_conflict(
+        tenant_id=tenant_id, memory_id=memory_id, has_open_conflict=has_open_conflict, timeline=timeline
+    )
+    found += check_counts(tenant_id=tenant_id, memory_id=memory_id, state=state, timeline=timeline, policy=policy)
+    found += [
+        Difference("basis", laid, derived)
+        for laid, derived in find_unlike_bases(tenant_id=tenant_id, state=state, policy=policy)
+    ]
+    return [Mismatch(memory_id, one.what, str(one.stored), str(one.derived)) for one in found]
 
 
 def _belief_row(belief: Belief) -> tuple[str, float, float, float, int]:
@@ -168,7 +175,3 @@ def _belief_row(belief: Belief) -> tuple[str, float, float, float, int]:
         belief.opposition,
         belief.independent_evidence_count,
     )
-
-
-def _differ(memory_id: str, what: str, stored: object, derived: object) -> Mismatch:
-    return Mismatch(memory_id=memory_id, what=what, stored=str(stored), derived=str(derived))
