@@ -26,6 +26,7 @@ class Caller:
     """Hold who asks, as the server knows it; nothing here comes from a request's body.
 
     `actions` are the rights a token may use at most; None for a person, whom only rights on scopes limit.
+    `own_patterns` are the tenant's own patterns of what must not be stored, as (kind, pattern).
     """
 
     principal_id: str
@@ -37,6 +38,7 @@ class Caller:
     groups: frozenset[str]
     actions: frozenset[str] | None
     digest_key: bytes
+    own_patterns: tuple[tuple[str, str], ...] = ()
 
     def may_use(self, right: str) -> bool:
         """Tell whether the token itself allows this right."""
@@ -81,6 +83,7 @@ def authenticate_token(*, secret: str, now: datetime) -> Caller | None:
         groups=frozenset(known["groups"]),
         actions=frozenset(known["actions"]),
         digest_key=derive_digest_key(salt=bytes.fromhex(known["salt"])),
+        own_patterns=tuple((kind, pattern) for kind, pattern in known["own_patterns"]),
     )
 
 

@@ -371,6 +371,33 @@ class SubjectMention(TenantModel):
         return self.label
 
 
+class ScreeningPattern(TenantModel):
+    """What a tenant does not want stored beside what nobody does, such as its customers' numbers.
+
+    Row: whatever matches is replaced by a marker of this kind at the door. Absent: only the shipped patterns apply.
+    Erasure: a pattern is of a kind of thing and of nobody; it holds no personal content.
+    `retired_at` says since when it is not used any more; what it took out stays out.
+    """
+
+    kind = models.CharField(max_length=20)
+    pattern = models.CharField(max_length=200)
+    created_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta:
+        """Name the table."""
+
+        db_table = "screening_patterns"
+        default_permissions = ()
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["tenant", "pattern"], name="screening_patterns_are_declared_once"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the kind."""
+        return self.kind
+
+
 class AuditEvent(LedgerModel):
     """One thing somebody did: `subject.action`, ids and outcome, no content; append-only.
 

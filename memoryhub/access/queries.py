@@ -146,6 +146,15 @@ def access_tenant(*, caller: Caller, right: str) -> None:
         raise TenantForbidden(right)
 
 
+def load_own_patterns(*, tenant_id: str) -> tuple[tuple[str, str], ...]:
+    """Return the tenant's own patterns of what must not be stored, as (kind, pattern)."""
+    rows = fetch_all(
+        sql="SELECT kind, pattern FROM screening_patterns WHERE tenant_id = %s AND retired_at IS NULL ORDER BY id",
+        params=[tenant_id],
+    )
+    return tuple((row[0], row[1]) for row in rows)
+
+
 def name_principals(*, tenant_id: str, ids: Iterable[str]) -> dict[str, str]:
     """Return what a colleague would call each principal."""
     rows = fetch_all(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from memoryhub.lib.db import fetch_json, fetch_records
-from memoryhub.memory.records import CandidateRecord, MemoryState, StoredConflict, StoredPart
-from memoryhub.types.claims import Author, Claim, Part, Ruling, SourceIdentity
+from memoryhub.memory.records import AfterRecall, CandidateRecord, Cited, MemoryState, StoredConflict, StoredPart
+from memoryhub.policy.reflection import count_bases
+from memoryhub.policy.wording import shows_result
+from memoryhub.types.basis import Basis, LowerBelief
+from memoryhub.types.claims import Author, Claim, Echo, Part, Ruling, SourceIdentity
 from memoryhub.types.decision import PredicateFacts
 from memoryhub.types.enums import Cardinality, Stance, Trust
 from memoryhub.types.temporal import Period
@@ -29,7 +33,7 @@ def read_instant(text: str | None) -> datetime | None:
 
 def source_of(candidate: CandidateRecord) -> SourceIdentity:
     """Return the source identity a candidate's claim is counted by."""
-    return SourceIdentity("event", candidate.source_event_id, candidate.statement)
+    return SourceIdentity(candidate.source_kind, candidate.source_id or candidate.source_event_id, candidate.statement)
 
 
 def load_state(
@@ -55,8 +59,8 @@ def load_state(
         "conditions_digest": candidate.conditions_digest,
         "value_digest": candidate.value_digest,
         "valid_from": candidate.valid_from.isoformat(),
-        "source_kind": "event",
-        "source_id": candidate.source_event_id,
+        "source_kind": candidate.source_kind,
+        "source_id": candidate.source_id or candidate.source_event_id,
         "statement": candidate.statement,
         "sources": candidate.sources,
         "epoch": epoch,
@@ -65,6 +69,9 @@ def load_state(
         "now": now.isoformat(),
         "whole": whole,
     }
+    if candidate.after_recall is not None:
+        request["session"] = candidate.after_recall.session_key
+        request["received_at"] = candidate.after_recall.received_at.isoformat()
     if candidate.memory_id is not None:
         request["memory"] = candidate.memory_id
     return read_state(fetch_json(sql="SELECT load_memory_state_v1(%s::jsonb)", params=[json.dumps(request)]))
@@ -112,7 +119,10 @@ def read_state(found: dict[str, Any]) -> MemoryState:
             barrier=found["barrier"],
             predicate=predicate,
         )
-    claims = [(_read_claim(row), row["candidate"]) for row in found["claims"]]
+    laid: dict[str, list[dict[str, Any]]] = {}
+    for row in found["bases"] or ():
+        laid.setdefault(row["candidate"], []).append(row)
+    claims = [(_read_claim(row, laid.get(row["candidate"], ())), row["candidate"]) for row in found["claims"]]
     parts = tuple(_read_part(row) for row in found["parts"])
     conflict = found["conflict"]
     return MemoryState(
@@ -126,6 +136,7 @@ def read_state(found: dict[str, Any]) -> MemoryState:
         claims=tuple(claim for claim, _ in claims),
         candidates={claim.source: candidate for claim, candidate in claims},
         rulings=tuple(_read_ruling(row) for row in found["rulings"]),
+        echo=read_echo(found.get("echo")),
         start=parts[-1].part if found["tail_from"] is not None else None,
         conflict=None
         if conflict is None
@@ -134,7 +145,18 @@ def read_state(found: dict[str, Any]) -> MemoryState:
             standing=conflict["standing"],
             members={member["source"]: member["candidate"] for member in conflict["members"]},
         ),
+        memory_type=head["memory_type"],
+        bases={
+            claim.source: tuple(map(_read_basis, laid[candidate])) for claim, candidate in claims if candidate in laid
+        },
     )
+
+
+def read_echo(found: dict[str, Any] | None) -> Echo | None:
+    """Return what a claim repeats, as a state or a decision's facts tell it."""
+    if found is None:
+        return None
+    return Echo(frozenset(found["roots"]), found["weight"], datetime.fromisoformat(found["observed_at"]))
 
 
 def _read_predicate(row: dict[str, Any] | None) -> PredicateFacts:
@@ -158,7 +180,31 @@ def _read_author(row: dict[str, Any]) -> Author:
     return Author(row["author"], row["author_rank"], frozenset(row["author_groups"]))
 
 
-def _read_claim(row: dict[str, Any]) -> Claim:
+def _read_basis(row: dict[str, Any]) -> Basis:
+    return Basis(
+        lower=row["lower"],
+        version=row["version"],
+        value_digest=row["value_digest"],
+        belief=LowerBelief(
+            weight=row["weight"],
+            observed_at=datetime.fromisoformat(row["observed_at"]),
+            roots=frozenset(row["roots"]),
+            principals=frozenset(row["principals"]),
+            trust=Trust(row["trust"]),
+            lineages=row["lineages"],
+        ),
+        carries=row["carries"],
+        share=row["share"],
+    )
+
+
+def _read_claim(row: dict[str, Any], bases: Sequence[dict[str, Any]] = ()) -> Claim:
+    """Return a claim; weight and roots of one that rests on memories are those of what it rests on now."""
+    carrying = [basis for basis in bases if basis["carries"]]
+    if carrying:
+        roots = {root for basis in carrying for root in basis["roots"]}
+        lineages = count_bases(bases=map(_read_basis, carrying))
+        row = {**row, "weight": carrying[0]["claim_weight"], "roots": roots, "lineages": lineages}
     return Claim(
         source=SourceIdentity(row["kind"], row["source"], row["statement"]),
         value_digest=row["value_digest"],
@@ -173,6 +219,7 @@ def _read_claim(row: dict[str, Any]) -> Claim:
         effective=row["effective"],
         validated=row["validated"],
         trust=Trust(row["trust"]),
+        lineages=row.get("lineages", 1),
     )
 
 
@@ -191,6 +238,7 @@ def _read_part(row: dict[str, Any]) -> StoredPart:
             validated=row["validated"],
             supporters=(opener,),
         ),
+        state=row["state"],
     )
 
 
@@ -207,7 +255,8 @@ def _read_ruling(row: dict[str, Any]) -> Ruling:
 
 _CANDIDATE = """
     SELECT candidate.id::text, candidate.kind, candidate.scope_id::text, scope.kind AS scope_kind,
-        candidate.subject_id::text, candidate.memory_type, candidate.fact_key, candidate.conditions,
+        candidate.subject_id::text, subject.is_unclear AS subject_unclear, candidate.memory_type, candidate.fact_key,
+        candidate.conditions,
         candidate.conditions_digest, candidate.content, candidate.value, candidate.value_digest,
         candidate.content_hash, candidate.epistemic_status, candidate.confidence, candidate.stance,
         candidate.valid_from, candidate.valid_to, candidate.effective, candidate.occurred_at, candidate.extractor,
@@ -216,14 +265,44 @@ _CANDIDATE = """
         candidate.author_groups, candidate.trust, event.source_seq, event.event_key_digest AS order_digest, link.roots,
         link.evidence <> '{}' AS has_evidence, link.evidence AS evidence_ids, candidate.created_at,
         candidate.task_key, candidate.policy_version, candidate.rule_digest, candidate.status,
-        candidate.memory_id::text
+        candidate.memory_id::text, event.session_key, event.root::text AS session_root,
+        event.ingested_at AS received_at, event.derived_from_run IS NOT NULL AS is_after_recall,
+        subject.label AS subject_label, link.quotes, link.shown, candidate.source_kind,
+        coalesce(candidate.source_id, candidate.source_event_id)::text AS source_id, link.cites,
+        link.evidence <> '{}' AND link.is_of_memories AS rests, (
+            SELECT jsonb_agg(jsonb_build_object('lower', basis.lower_id, 'version', basis.lower_version,
+                'value_digest', basis.value_digest, 'weight', basis.weight, 'observed_at', basis.observed_at,
+                'roots', basis.roots, 'principals', basis.principals, 'trust', basis.trust,
+                'lineages', basis.lineages, 'carries', basis.carries, 'share', basis.share) ORDER BY basis.lower_id)
+            FROM memory_bases basis WHERE basis.tenant_id = candidate.tenant_id
+              AND basis.candidate_id = candidate.id AND basis.sequence = 1) AS bases
     FROM memory_candidates candidate
     JOIN scopes scope ON scope.tenant_id = candidate.tenant_id AND scope.id = candidate.scope_id
+    JOIN subjects subject ON subject.tenant_id = candidate.tenant_id AND subject.id = candidate.subject_id
     JOIN source_events event ON event.tenant_id = candidate.tenant_id AND event.id = candidate.source_event_id
     CROSS JOIN LATERAL (
         SELECT coalesce(array_agg(DISTINCT held.evidence_id::text), '{}') AS evidence,
-               coalesce(array_agg(DISTINCT root.root::text) FILTER (WHERE root.root IS NOT NULL), '{}') AS roots
+               coalesce(array_agg(DISTINCT root.root::text) FILTER (WHERE root.root IS NOT NULL), '{}') AS roots,
+               ARRAY(SELECT body.quote FROM candidate_evidence read
+                     JOIN evidence item ON item.tenant_id = read.tenant_id AND item.id = read.evidence_id
+                     JOIN evidence_bodies body ON body.evidence_id = item.id
+                     WHERE read.tenant_id = candidate.tenant_id AND read.candidate_id = candidate.id
+                       AND body.quote IS NOT NULL ORDER BY item.observed_at, item.id) AS quotes,
+               ARRAY(SELECT jsonb_build_object('kind', item.kind, 'source_type', origin.source_type,
+                         'has_reference', origin.content_ref <> '', 'fields', CASE jsonb_typeof(told.payload)
+                             WHEN 'object' THEN ARRAY(
+                                 SELECT field.key FROM jsonb_each(told.payload) field
+                                 WHERE field.value NOT IN ('null', '""', '[]', '{}')) END)
+                     FROM candidate_evidence read
+                     JOIN evidence item ON item.tenant_id = read.tenant_id AND item.id = read.evidence_id
+                     LEFT JOIN source_events origin ON origin.tenant_id = item.tenant_id AND origin.id = item.event_id
+                     LEFT JOIN source_event_bodies told ON told.event_id = origin.id
+                     WHERE read.tenant_id = candidate.tenant_id AND read.candidate_id = candidate.id) AS shown,
+               bool_and(point.kind = 'memory') AS is_of_memories,
+               coalesce(array_agg(DISTINCT point.source_id || ' ' || substr(point.position, 2))
+                        FILTER (WHERE point.kind = 'memory'), '{}') AS cites
         FROM candidate_evidence held
+        JOIN evidence point ON point.tenant_id = held.tenant_id AND point.id = held.evidence_id
         LEFT JOIN evidence_roots root ON root.tenant_id = held.tenant_id AND root.evidence_id = held.evidence_id
         WHERE held.tenant_id = candidate.tenant_id AND held.candidate_id = candidate.id
     ) link
@@ -238,6 +317,14 @@ def load_candidate(*, tenant_id: str, candidate_id: str) -> CandidateRecord | No
         return None
     row = rows[0]
     row["trust"] = Trust(row["trust"])
-    for name in ("author_groups", "roots", "evidence_ids"):
+    for name in ("author_groups", "roots", "evidence_ids", "quotes"):
         row[name] = tuple(row[name])
+    named = [cited.split(" ") for cited in row["cites"]]
+    row["cites"] = tuple(Cited(memory_id, int(version)) for memory_id, version in named)
+    row["bases"] = tuple(map(_read_basis, row["bases"] or ()))
+    row["result_shown"] = any(
+        shows_result(**(json.loads(one) if isinstance(one, str) else one)) for one in row.pop("shown")
+    )
+    after = AfterRecall(row.pop("session_key"), row.pop("session_root"), row.pop("received_at"))
+    row["after_recall"] = after if row.pop("is_after_recall") else None
     return CandidateRecord(**row)

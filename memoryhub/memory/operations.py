@@ -16,12 +16,12 @@ from memoryhub.policy.belief import count_supporting_lineages
 from memoryhub.types.enums import CandidateStatus, Cardinality, ConflictState, MergeAction, ReviewKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memoryhub.memory.records import CandidateRecord, MemoryState
     from memoryhub.types.basis import Basis
-    from memoryhub.types.claims import Claim, OpenConflict, Ruling, SourceIdentity
+    from memoryhub.types.claims import Claim, OpenConflict, Part, Ruling, SourceIdentity
     from memoryhub.types.decision import Belief, Changes, Decision
 
 
@@ -39,6 +39,20 @@ class Ruled:
     outcome: str
     reason: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Hold what a decision does to what a memory rests on: the bases that are laid, and what a person must look at.
+
+    `bases` are all that a claim rests on from now on, `weights` what such a claim then weighs. The parts in `reviews`
+    are written as `needs_review`, every other one as `active`; `asks` opens a review item for that reason.
+    """
+
+    bases: Mapping[SourceIdentity, Sequence[Basis]]
+    weights: Mapping[SourceIdentity, float]
+    reviews: Sequence[Part] = ()
+    asks: str = ""
 
 
 def _iso(instant: datetime | None) -> str | None:
@@ -60,12 +74,18 @@ def commit_decision(
     evidence: Sequence[Mapping[str, Any]] = (),
     new_candidate: Mapping[str, Any] | None = None,
     ruled: Ruled | None = None,
+    replaces: str = "",
     settles_candidate: bool = True,
+    resting: Resting | None = None,
+    withdraws: Sequence[SourceIdentity] = (),
 ) -> Committed:
     """Commit one decision through `commit_decision_v1`: one round trip, under the scope's guard.
 
     `principal_id` and `right` are authorised again inside the commit; an empty right asks for none.
     `settles_candidate` False leaves the candidate as it is: a memory is folded again because a source went.
+    `resting` is what changes below a memory that rests on others. `withdraws` are claims that leave the set because
+    their evidence is gone; `state` is without them.
+    `replaces` is the candidate in whose place this one is put: a reviewer named the subject of it.
     `decider_id` is None when a policy decided. Rows written: decision, head, parts, claims, ruling, conflict set,
     review item, outbox; with an explicit write also the event, its evidence and the candidate.
 
@@ -73,7 +93,7 @@ def commit_decision(
         EventReceivedMeanwhile: another request received the same event; look for the replay.
         StoreFailure: the database could not be asked; nothing is known.
     """
-    payload = _build_payload(candidate=candidate, state=state, decision=decision, now=now)
+    payload = _build_payload(candidate=candidate, state=state, decision=decision, now=now, resting=resting)
     payload |= {
         "tenant": tenant_id,
         "epoch": epoch,
@@ -89,6 +109,13 @@ def commit_decision(
         payload["candidate"] = new_candidate
     if ruled is not None:
         _add_ruling(payload, ruled)
+    if withdraws:
+        payload["withdraws"] = [
+            {"kind": source.kind, "source": source.key, "statement": source.statement} for source in withdraws
+        ]
+    if replaces:
+        told = {"id": replaces, "status": str(CandidateStatus.SUPERSEDED), "reason": "subject_named"}
+        payload["other_candidates"] = [*payload.get("other_candidates", []), told]
     if not payload["evidence"]:
         del payload["evidence"]
     if not settles_candidate:
@@ -114,10 +141,15 @@ def _read_answer(answer: dict[str, Any]) -> Committed:
 
 
 def _build_payload(
-    *, candidate: CandidateRecord, state: MemoryState, decision: Decision, now: datetime
+    *,
+    candidate: CandidateRecord,
+    state: MemoryState,
+    decision: Decision,
+    now: datetime,
+    resting: Resting | None,
 ) -> dict[str, Any]:
     changes = decision.changes
-    waits = decision.requires_person
+    waits = decision.requires_person and resting is None
     changes_head = not waits and decision.action not in (MergeAction.NO_OP, MergeAction.REJECT)
     memory_id = state.memory_id or str(new_id())
     payload: dict[str, Any] = {
@@ -125,7 +157,7 @@ def _build_payload(
         "now": now.isoformat(),
         "action": str(decision.action),
         "reason": decision.reason,
-        "requires_person": waits,
+        "requires_person": decision.requires_person,
         "policy_version": decision.policy_version,
         "candidate_id": candidate.id,
         "expected_version": state.version,
@@ -135,7 +167,7 @@ def _build_payload(
         "barrier_facts": {
             "subject": candidate.subject_id,
             "fact_key": candidate.fact_key,
-            "sources": candidate.sources,
+            "sources": sorted({*candidate.sources, *(changes.claim.roots if changes.claim is not None else ())}),
         },
         "decision": _describe_decision(candidate, state, decision, now),
         "status": str(name_status(decision=decision, source=source_of(candidate))),
@@ -148,6 +180,8 @@ def _build_payload(
         return payload
     if changes.claim is not None and changes.adds_claim and (changes_head or state.version > 0):
         payload["claim"] = _describe_claim(changes.claim)
+        if candidate.bases:
+            payload["bases"] = _describe_bases(candidate.id, candidate.bases, changes.claim.weight)
     if changes_head:
         payload["belief"] = _describe_belief(changes.belief, changes.conflict)
         _add_parts(payload, candidate, state, changes)
@@ -157,7 +191,53 @@ def _build_payload(
                 {"kind": source.kind, "source": source.key, "statement": source.statement, "ruling": ruling}
                 for source, ruling in changes.newly_dismissed.items()
             ]
+    if resting is not None:
+        _add_resting(payload, state, resting, candidate)
     return payload
+
+
+def _describe_bases(candidate_id: str, bases: Iterable[Basis], claim_weight: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "candidate": candidate_id,
+            "lower": basis.lower,
+            "lower_version": basis.version,
+            "carries": basis.carries,
+            "share": basis.share,
+            "claim_weight": claim_weight,
+            "value_digest": basis.value_digest,
+            "weight": basis.belief.weight,
+            "observed_at": basis.belief.observed_at.isoformat(),
+            "roots": sorted(basis.belief.roots),
+            "principals": sorted(basis.belief.principals),
+            "trust": str(basis.belief.trust),
+            "lineages": basis.belief.lineages,
+        }
+        for basis in bases
+    ]
+
+
+def _add_resting(payload: dict[str, Any], state: MemoryState, resting: Resting, candidate: CandidateRecord) -> None:
+    """Add what a memory rests on from now on; what it rested on before stands in its way no longer."""
+    if resting.bases:
+        payload["bases"] = [
+            row
+            for source, bases in resting.bases.items()
+            for row in _describe_bases(state.candidates[source], bases, resting.weights[source])
+        ]
+    laid = {**state.bases, **resting.bases}
+    roots = {root for bases in laid.values() for basis in bases for root in basis.belief.roots}
+    payload["barrier_facts"]["sources"] = sorted({candidate.source_event_id, *roots})
+    reviewed = {part.valid.start.isoformat() for part in resting.reviews}
+    for row in payload.get("parts", ()):
+        row["state"] = "needs_review" if row["valid_from"] in reviewed else "active"
+    if resting.asks:
+        payload["opens_item"] = _open_item(
+            kind=ReviewKind.REREVIEW,
+            object_id=state.memory_id or "",
+            candidate_id=candidate.id,
+            reason=resting.asks,
+        )
 
 
 def _describe_key(candidate: CandidateRecord, state: MemoryState, memory_id: str) -> dict[str, Any]:
@@ -182,27 +262,36 @@ def value_key_of(*, candidate: CandidateRecord, cardinality: Cardinality) -> str
 def _describe_decision(
     candidate: CandidateRecord, state: MemoryState, decision: Decision, now: datetime
 ) -> dict[str, Any]:
-    """Return the decision's ids and its inputs as ids and digests, so that it can be replayed."""
-    facts = {
+    """Return the decision's ids, its inputs as ids and digests so that it can be replayed, and how it was admitted."""
+    facts: dict[str, Any] = {
         "claims": sorted(claim.source.as_text() for claim in state.claims),
         "rulings": [ruling.key for ruling in state.rulings],
         "from_tail": state.start is not None,
         "decided_for": now.isoformat(),
     }
+    if state.echo is not None:
+        facts["echo"] = {
+            "roots": sorted(state.echo.roots),
+            "weight": state.echo.weight,
+            "observed_at": state.echo.observed_at.isoformat(),
+        }
     digest = digest_inputs(
         facts=facts,
         candidate_id=candidate.id,
         value_digest=candidate.value_digest,
         policy_version=decision.policy_version,
     )
+    if decision.admission:
+        facts["admission"] = decision.admission
     return {"id": str(new_id()), "outbox_id": str(new_id()), "facts": facts, "inputs_digest": digest}
 
 
 def digest_inputs(
     *, facts: Mapping[str, Any], candidate_id: str | None, value_digest: str | None, policy_version: str
 ) -> str:
-    """Return the digest of what a decision was made from."""
-    inputs = {**facts, "candidate": candidate_id, "value": value_digest, "policy": policy_version}
+    """Return the digest of what a decision was made from; how it was admitted is told beside, and follows from it."""
+    inputs = {name: value for name, value in facts.items() if name != "admission"}
+    inputs |= {"candidate": candidate_id, "value": value_digest, "policy": policy_version}
     return sha256_hex(canonical_json(inputs))
 
 
@@ -429,6 +518,8 @@ def describe_candidate(*, tenant_id: str, candidate: CandidateRecord) -> dict[st
         "policy_version": candidate.policy_version,
         "deletion_epoch": candidate.deletion_epoch,
         "source_event": candidate.source_event_id,
+        "source_kind": candidate.source_kind,
+        "source_id": candidate.source_id or None,
         "statement": candidate.statement,
         "proposer": candidate.proposer_id,
         "author": candidate.author_id,

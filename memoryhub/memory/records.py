@@ -10,16 +10,39 @@ from memoryhub.types.enums import CandidateStatus
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memoryhub.types.claims import Claim, Part, Ruling, SourceIdentity
+    from memoryhub.types.basis import Basis
+    from memoryhub.types.claims import Claim, Echo, Part, Ruling, SourceIdentity
     from memoryhub.types.decision import PredicateFacts
-    from memoryhub.types.enums import Trust
+    from memoryhub.types.enums import ScopeKind, Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """Name a lower memory at the version that was pointed at."""
+
+    memory_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AfterRecall:
+    """Say that an agent said it in a session that had had an answer: the session, its one root, and when it came in."""
+
+    session_key: str
+    root: str
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRecord:
     """Hold one candidate as it was proposed, with what its event adds.
 
+    The claim is counted by `source_kind` and `source_id`. `cites` are the lower memories it names, and `rests` tells
+    that it rests on them alone; `bases` are what it rests on, as it entered the set or, while it waits, as they
+    stand. `falls` says why they do not hold any more.
+
     `value_digest` None is a claim of absence. `conditions_digest` is empty when there are no conditions.
+    `quotes` are the words of its evidence; `result_shown` says that some of it holds the result of what was done.
     """
 
     id: str
@@ -63,6 +86,19 @@ class CandidateRecord:
     rule_digest: str = ""
     status: str = "pending"
     memory_id: str | None = None
+    subject_unclear: bool = False
+    source_kind: str = "event"
+    source_id: str = ""
+    cites: tuple[Cited, ...] = ()
+    rests: bool = False
+    bases: tuple[Basis, ...] = ()
+    falls: str = ""
+    evidence_scope_kind: ScopeKind | None = None
+    leaves_scope: bool = False
+    subject_label: str = ""
+    quotes: tuple[str, ...] = ()
+    result_shown: bool = False
+    after_recall: AfterRecall | None = None
 
     @property
     def is_undecided(self) -> bool:
@@ -82,6 +118,7 @@ class StoredPart:
     row_id: str
     candidate_id: str
     part: Part
+    state: str = "active"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +134,9 @@ class StoredConflict:
 class MemoryState:
     """Hold everything a decision on one memory is made from, as it was read.
 
-    `start` is the newest part when the tail is enough, else None. `version` is 0 while there is no head.
+    `start` is the newest part when the tail is enough, else None. `version` is 0 while there is no head. `bases` are
+    the lower memories that claims rest on or cite; the weight and the roots of such a claim follow from them.
+    `echo` is what the candidate would repeat, if an earlier answer of its session held this memory.
     """
 
     memory_id: str | None
@@ -110,8 +149,11 @@ class MemoryState:
     claims: tuple[Claim, ...] = ()
     candidates: dict[SourceIdentity, str] = field(default_factory=dict)
     rulings: tuple[Ruling, ...] = ()
+    echo: Echo | None = None
     start: Part | None = None
     conflict: StoredConflict | None = None
+    memory_type: str = ""
+    bases: dict[SourceIdentity, tuple[Basis, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

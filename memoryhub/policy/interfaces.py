@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from memoryhub.policy.granularity import GranularityPolicy
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.policy.projection import ProjectionPolicy, RecalledFacts, Worth
 from memoryhub.policy.trigger import EventFacts
-from memoryhub.types.claims import Claim, Part, Ruling
+from memoryhub.types.claims import Claim, Part, Ruling, SourceIdentity
 from memoryhub.types.decision import Admission, CandidateFacts, Decision, PredicateFacts
 from memoryhub.types.enums import Modality
 
@@ -25,8 +25,10 @@ class Trigger(Protocol):
 class AdmissionCheck(Protocol):
     """Say what to remember."""
 
-    def __call__(self, *, candidate: CandidateFacts, predicate: PredicateFacts) -> Admission:
-        """Return why a candidate may not enter, or what a person is asked."""
+    def __call__(
+        self, *, candidate: CandidateFacts, predicate: PredicateFacts, held: Collection[SourceIdentity] = ()
+    ) -> Admission:
+        """Return why a candidate may not enter, or what a person is asked; `held` are the memory's sources."""
 
 
 class Granularity(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memoryhub.kernel.lineage import adds_lineage
-from memoryhub.policy.admission import  admit_candidate, enter_claim
+from memoryhub.policy.admission import ADMITTED, admit_candidate, enter_claim
 from memoryhub.policy.belief import BeliefRule, derive_belief, list_roots
 from memoryhub.policy.difference import Difference, compare_timelines
 from memoryhub.types.claims import Claim, Part, Ruling, Timeline
@@ -89,7 +89,12 @@ _DIRECTNESS = {
 
 def weigh_claim(*, trust: Trust, epistemic_status: EpistemicStatus, confidence: float) -> float:
     """Return what a claim weighs in 0..1 before it fades: source reliability times confidence."""
-    return _RELIABILITY[trust] * _DIRECTNESS[epistemic_status] * confidence
+    return _RELIABILITY[trust] * weigh_reading(epistemic_status=epistemic_status, confidence=confidence)
+
+
+def weigh_reading(*, epistemic_status: EpistemicStatus, confidence: float) -> float:
+    """Return the share in 0..1 that a claim keeps of what it was read from."""
+    return _DIRECTNESS[epistemic_status] * confidence
 
 
 def decide(
@@ -111,24 +116,18 @@ def decide(
     Raises:
         WholeTimelineNeeded: `start` was given and the candidate is not the newest claim, or a ruling exists.
     """
-    admission = admit_candidate(candidate=candidate, predicate=predicate)
-    if admission.refusal:
+    held = {claim.source for claim in claims}
+    admission = admit_candidate(candidate=candidate, predicate=predicate, held=held)
+    if admission.action is not None:
         return Decision(
-            action=MergeAction.REJECT,
-            reason=admission.refusal,
+            action=admission.action,
+            reason=admission.reason,
             requires_person=False,
             changes=Changes(),
             policy_version=policy.version,
+            admission=admission.reason,
         )
     claim = enter_claim(candidate=candidate)
-    if any(held.source == claim.source for held in claims):
-        return Decision(
-            action=MergeAction.NO_OP,
-            reason="same_source",
-            requires_person=False,
-            changes=Changes(),
-            policy_version=policy.version,
-        )
     rule = MergeRuleV1(contest_window=policy.contest_window, predicate=predicate)
     if start is None:
         old = fold_timeline(claims=claims, rulings=rulings, rule=rule)
@@ -164,6 +163,7 @@ def decide(
             claim=claim,
         ),
         policy_version=policy.version,
+        admission=admission.question or ADMITTED,
     )
 
 

@@ -10,7 +10,6 @@ from memoryhub.types.enums import (
     CandidateKind,
     Cardinality,
     EpistemicStatus,
-    MemoryType,
     MergeAction,
     Modality,
     ScopeKind,
@@ -31,31 +30,52 @@ class PredicateFacts:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """Hold the facts of a candidate that a policy may look at: no branch is named here, only facts."""
+    """Hold the facts of a candidate that a policy may look at: no branch is named here, only facts.
+
+    `sounds_inferred`: its own words present it as a guess. `claims_success`: they say that something worked;
+    `result_shown`: its evidence holds the result that would show it. `instruction_like` and `claims_authority`: it,
+    or what it was read from, speaks to the agent, or says that somebody allowed it. `lower_holds`: every lower memory
+    it names holds as it was named, and it is none of them (`rests_on_itself`). `leaves_scope`: one of them is of
+    another scope that is no wider.
+    """
 
     claim: Claim
     kind: CandidateKind
-    memory_type: MemoryType
+    memory_type: str
     epistemic_status: EpistemicStatus
     scope_kind: ScopeKind
     trust: Trust
     confidence: float
     future_value: bool = True
     evidence_available: bool = True
+    sounds_inferred: bool = False
+    claims_success: bool = False
+    result_shown: bool = True
     instruction_like: bool = False
+    claims_authority: bool = False
     scope_authorised: bool = True
     barred: bool = False
     confirmed: bool = False
     source_traceable: bool = True
+    subject_unclear: bool = False
     forbidden_content: bool = False
     evidence_scope_kind: ScopeKind | None = None
+    lower_holds: bool = True
+    rests_on_itself: bool = False
+    leaves_scope: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Hold why a candidate may not enter, or what a person must be asked; empty where neither applies."""
+    """Hold what the admission came to.
 
-    refusal: str = ""
+    `action` and `reason` are set when a check failed, and `check` is its name; `question` is why a person is asked.
+    Nothing is set when the candidate was admitted.
+    """
+
+    action: MergeAction | None = None
+    reason: str = ""
+    check: str = ""
     question: str = ""
 
 
@@ -94,10 +114,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Hold one merge decision: the action, why, whether a person must decide, and the difference it makes."""
+    """Hold one merge decision: the action, why, whether a person must decide, and the difference it makes.
+
+    `admission` is what the admission came to: a reason code, or `admitted`. Empty where no candidate was admitted, as
+    by a ruling.
+    """
 
     action: MergeAction
     reason: str
     requires_person: bool
     changes: Changes
     policy_version: str
+    admission: str = ""

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_candidate, load_state, source_of
+from memoryhub.memory.lowers import ITSELF, attach_lowers
 from memoryhub.memory.operations import commit_decision, name_status
+from memoryhub.policy.echo import repeat_claim
 from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, weigh_claim
-from memoryhub.policy.screening import is_instruction_like, words_to_screen
-from memoryhub.types.claims import Author, Claim
+from memoryhub.policy.reflection import rest_claim
+from memoryhub.policy.screening import Speech, judge_speech, lost_its_claim, words_to_screen
+from memoryhub.policy.wording import claims_success, holds_only_now, sounds_inferred
+from memoryhub.types.claims import Author, Claim, Echo
 from memoryhub.types.decision import CandidateFacts, Decision
 from memoryhub.types.enums import (
     CandidateKind,
     CandidateStatus,
     EpistemicStatus,
-    MemoryType,
     MergeAction,
     ScopeKind,
     Stance,
@@ -35,6 +39,10 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 20
 PROPOSE = "propose_memory"
 INGEST = "ingest_event"
+TASK = "task"  # the reserved condition of what holds for one task alone
+_SILENT = Speech(instructs=False, claims_authority=False)
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_NAME_SIGNS = re.compile(r"[._\-/:]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,7 @@ def settle_candidate(
     authorised = True
     version = 0
     for _ in range(MAX_ATTEMPTS):
+        candidate = attach_lowers(tenant_id=tenant_id, candidate=candidate)
         state = state or load_state(
             tenant_id=tenant_id,
             candidate=candidate,
@@ -117,7 +126,10 @@ def settle_candidate(
             epoch, state = state.epoch, None
             continue
         facts = describe_facts(
-            candidate=candidate, is_barred=barred or state.barrier is not None, may=authorised and state.may
+            candidate=candidate,
+            echo=state.echo,
+            is_barred=barred or state.barrier is not None,
+            may=authorised and state.may,
         )
         decision, state = decide_on(
             tenant_id=tenant_id, candidate=candidate, facts=facts, state=state, policy=policy, now=now, epoch=epoch
@@ -185,7 +197,7 @@ def decide_on(
             start=state.start,
         )
     except WholeTimelineNeeded:
-        state = load_state(
+        whole = load_state(
             tenant_id=tenant_id,
             candidate=candidate,
             principal_id=candidate.proposer_id,
@@ -193,6 +205,7 @@ def decide_on(
             now=now,
             whole=True,
         )
+        state = replace(whole, echo=state.echo)  # what the facts were described with
         decision = decide(
             candidate=facts,
             claims=state.claims,
@@ -205,28 +218,73 @@ def decide_on(
 
 
 def describe_facts(
-    *, candidate: CandidateRecord, is_barred: bool = False, may: bool = True, confirmed: bool = False
+    *,
+    candidate: CandidateRecord,
+    echo: Echo | None = None,
+    is_barred: bool = False,
+    may: bool = True,
+    confirmed: bool = False,
 ) -> CandidateFacts:
-    """Return the candidate as a policy sees it: facts, and no branch."""
-    trust = candidate.trust
+    """Return the candidate as a policy sees it: facts, and no branch. `echo` is what it repeats, if it does."""
+    claim = describe_claim(candidate=candidate)
+    after = candidate.after_recall
+    if echo is not None and after is not None and claim.stance is Stance.SUPPORTS:
+        claim = repeat_claim(claim=claim, echo=echo, root=after.root, memory_type=candidate.memory_type)
+    words = words_to_screen(candidate.content, candidate.value)
+    speech = _judge_speech(candidate)
     return CandidateFacts(
-        claim=describe_claim(candidate=candidate),
+        claim=rest_claim(claim=claim, bases=candidate.bases, policy=MergePolicy()),
         kind=CandidateKind(candidate.kind),
-        memory_type=MemoryType(candidate.memory_type),
+        memory_type=candidate.memory_type,
         epistemic_status=EpistemicStatus(candidate.epistemic_status),
         scope_kind=ScopeKind(candidate.scope_kind),
-        trust=trust,
+        trust=candidate.trust,
         confidence=candidate.confidence,
-        future_value=bool(candidate.content.strip()) or candidate.value is not None or candidate.value_digest is None,
+        future_value=_has_future_value(candidate, words),
+        source_traceable=bool(candidate.source_event_id and candidate.roots),
         evidence_available=candidate.has_evidence,
-        # What a proposer says on its own behalf is screened; so is whatever is not first party.
-        instruction_like=(trust is not Trust.FIRST_PARTY or candidate.author_id == candidate.proposer_id)
-        and is_instruction_like(text=words_to_screen(candidate.content, candidate.value, candidate.conditions)),
+        lower_holds=not candidate.falls,
+        rests_on_itself=candidate.falls == ITSELF,
+        evidence_scope_kind=candidate.evidence_scope_kind,
+        leaves_scope=candidate.leaves_scope,
+        sounds_inferred=sounds_inferred(text=candidate.content),
         scope_authorised=may,
+        forbidden_content=lost_its_claim(
+            content=candidate.content,
+            value=candidate.value,
+            names=(candidate.fact_key, candidate.subject_label, candidate.conditions),
+        ),
         barred=is_barred,
+        claims_success=claims_success(text=words),
+        result_shown=candidate.result_shown,
+        instruction_like=speech.instructs,
+        claims_authority=speech.claims_authority,
         confirmed=confirmed,
-        source_traceable=bool(candidate.source_event_id),
+        subject_unclear=candidate.subject_unclear,
     )
+
+
+def _has_future_value(candidate: CandidateRecord, words: str) -> bool:
+    """Tell whether the candidate says something, and a preference something that outlasts the task at hand."""
+    withheld = not candidate.content_hash  # a barrier took the words: nothing is known of them
+    if not withheld and candidate.value_digest is not None and not words.strip("; ") and candidate.value in _NOTHING:
+        return False
+    is_preference = candidate.kind == CandidateKind.PREFERENCE or candidate.fact_key.startswith("preference.")
+    return not (is_preference and TASK not in candidate.conditions and holds_only_now(text=candidate.content))
+
+
+def _judge_speech(candidate: CandidateRecord) -> Speech:
+    """Tell whether the candidate, or what it was read from, speaks to the agent or claims authority.
+
+    What a proposer says on its own behalf is screened; so is whatever is not first party. The quotes are read as one
+    text in the order of their events, so that an instruction cannot be split over several.
+    """
+    if candidate.trust is Trust.FIRST_PARTY and candidate.author_id != candidate.proposer_id:
+        return _SILENT
+    named = _NAME_SIGNS.sub(" ", candidate.fact_key), candidate.subject_label
+    said = candidate.content, candidate.value, candidate.conditions
+    together = {gap.join(candidate.quotes) for gap in ("", " ")}
+    return judge_speech(text=words_to_screen(*named, *said, *sorted(together)))
 
 
 def describe_claim(*, candidate: CandidateRecord) -> Claim:

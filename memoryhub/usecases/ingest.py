@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.callers import RELAY_USER, Actor, Caller, find_actor
-from memoryhub.access.queries import ScopeAccess, ScopeForbidden, ScopeNotFound, authorise, find_scope
+from memoryhub.access.models import PrincipalKind
+from memoryhub.access.queries import (
+    ScopeAccess,
+    ScopeForbidden,
+    ScopeNotFound,
+    authorise,
+    find_scope,
+    load_own_patterns,
+)
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.extraction import active_extractors
 from memoryhub.lib.canonical import canonical_json
@@ -16,22 +24,14 @@ from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.policy.screening import redact_forbidden, redact_text
+from memoryhub.policy.screening import OwnPattern, compile_own_pattern, redact_forbidden, redact_text
 from memoryhub.policy.trigger import EventFacts, list_extractors
-from memoryhub.types.enums import Trust
+from memoryhub.policy.trust import judge_trust
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 MAX_BATCH = 1000
-TRUST_OF_SOURCE = {
-    "message": Trust.FIRST_PARTY,
-    "statement": Trust.FIRST_PARTY,
-    "commit": Trust.FIRST_PARTY,
-    "form": Trust.FIRST_PARTY,
-    "document": Trust.THIRD_PARTY,
-    "tool_result": Trust.THIRD_PARTY,
-}
 
 
 class ActorForbidden(Exception):
@@ -182,25 +182,32 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
     caller = desk.caller
     scope = desk.find_scope(name=event.scope, right="ingest_event")
     actor = desk.find_actor(username=event.actor)
-    payload, redactions = redact_forbidden(payload=event.payload)
+    own = list_own_patterns(caller=caller)
+    payload, redactions = redact_forbidden(payload=event.payload, own=own)
     salt = new_salt()
     facts = EventFacts(source_type=event.source_type, has_body=True)
     return {
         "id": str(new_id()),
         "tenant": caller.tenant_id,
         "event_key_digest": caller.digest(f"event {event.event_id}"),
-        "event_key": redact_text(event.event_id)[0],
+        "event_key": redact_text(event.event_id, own=own)[0],
         "scope": scope.id,
         "actor": actor.id,
         "sender": caller.principal_id,
-        "session_key": caller.digest(f"session {event.session}") if event.session else "",
+        "session_key": digest_session(caller=caller, session=event.session),
         "task_key": caller.digest(f"task {event.task}") if event.task else "",
         "source_type": event.source_type,
-        "trust": str(TRUST_OF_SOURCE.get(event.source_type, Trust.UNTRUSTED)),
+        "trust": str(
+            judge_trust(
+                source_type=event.source_type,
+                payload=event.payload,
+                is_person=is_by_person(caller=caller, event=event),
+            )
+        ),
         "occurred_at": event.occurred_at.isoformat(),
         "source_seq": event.source_seq,
         "ingested_at": now.isoformat(),
-        "content_ref": redact_text(event.content_ref)[0],
+        "content_ref": redact_text(event.content_ref, own=own)[0],
         "content_digest": digest_event(caller=caller, event=event, actor_id=actor.id, payload=payload, salt=salt),
         "redactions": [redaction.as_json() for redaction in redactions],
         "retention_class": scope.retention_class,
@@ -208,6 +215,26 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str,
         "salt": salt.hex(),
         "extractors": list(list_extractors(event=facts, active=active_extractors(source_type=event.source_type))),
     }
+
+
+def list_own_patterns(*, caller: Caller) -> tuple[OwnPattern, ...]:
+    """Return the patterns of the caller's tenant, compiled; a token brought them along, for a person they are read.
+
+    Raises:
+        PatternRefused: one that was written past `declare_pattern` cannot be used; nothing is stored unscreened.
+    """
+    known = load_own_patterns(tenant_id=caller.tenant_id) if caller.actions is None else caller.own_patterns
+    return tuple(compile_own_pattern(kind=kind, pattern=pattern) for kind, pattern in known)
+
+
+def is_by_person(*, caller: Caller, event: EventInput) -> bool:
+    """Tell whether a person is the event's actor: the caller is one, or relays one."""
+    return event.actor is not None or caller.kind == PrincipalKind.HUMAN
+
+
+def digest_session(*, caller: Caller, session: str) -> str:
+    """Return the digest that a session is known by; empty where none is named."""
+    return caller.digest(f"session {session}") if session else ""
 
 
 def digest_event(*, caller: Caller, event: EventInput, actor_id: str, payload: Any, salt: bytes) -> str:

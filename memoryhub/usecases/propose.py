@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.callers import Actor
-from memoryhub.access.models import EntityType
-from memoryhub.access.operations import find_or_create_subject
+from memoryhub.access.models import PrincipalKind
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, fetch_json, fetch_records, naming_errors
 from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
-from memoryhub.memory.exceptions import CandidateProposedMeanwhile, SourceRevoked
+from memoryhub.memory.exceptions import CandidateProposedMeanwhile, DeclaredMeanwhile, MemoryNotFound, SourceRevoked
+from memoryhub.memory.lowers import closes_circle
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.memory.records import CandidateRecord
 from memoryhub.policy.merge import MergePolicy
-from memoryhub.policy.screening import redact_forbidden
-from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
+from memoryhub.policy.screening import redact_forbidden, redact_text
+from memoryhub.policy.trust import is_first_hand, judge_claim, name_status
+from memoryhub.policy.wording import shows_result
+from memoryhub.types.cognitive import UnknownCognitiveType
+from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType
 from memoryhub.types.enums import (
     CandidateKind,
-    Cardinality,
     EpistemicStatus,
     EvidenceKind,
     MemoryType,
     Stance,
     Trust,
 )
-from memoryhub.usecases.ingest import Desk
+from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.usecases.align import AlignedProposal, Catalogue, ValueRefused, align_proposal
+from memoryhub.usecases.ingest import Desk, EventInput, describe_event, list_own_patterns
+from memoryhub.usecases.quoting import (
+    DocumentInput,
+    EvidenceCycle,
+    EvidenceNotHeld,
+    EvidenceRefused,
+    MemoryInput,
+    cite_lowers,
+    find_lowers,
+    identify_document,
+    list_roots,
+    quote_document,
+    quote_memory,
+    redact_document,
+    sort_pointers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +57,7 @@ if TYPE_CHECKING:
 
     from memoryhub.access.callers import Caller
     from memoryhub.access.queries import ScopeAccess
+    from memoryhub.types.entity import Mention
 
 
 class EvidenceNotFound(Exception):
@@ -48,10 +68,6 @@ class EvidenceNotQuoted(Exception):
     """Say that a span lies outside the words of its event."""
 
 
-class ValueRefused(Exception):
-    """Say that the value does not fit what the tenant declared of the fact key."""
-
-
 class PeriodRefused(Exception):
     """Say that the valid period would end before it begins."""
 
@@ -60,18 +76,28 @@ class CandidateReused(Exception):
     """Say that the same statement of the same event was proposed before with another value or content."""
 
 
+VIEW = "view_memory"
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _REFUSALS = (
     ScopeNotFound,
     ScopeForbidden,
     EvidenceNotFound,
     EvidenceNotQuoted,
+    BadFactKey,
     BadSubjectKey,
+    MentionUnknown,
     UndeclaredEntityType,
+    UnknownCognitiveType,
     ValueRefused,
     PeriodRefused,
     CandidateReused,
     SourceRevoked,
+    MemoryNotFound,
+    EvidenceNotHeld,
+    EvidenceRefused,
+    EvidenceCycle,
 )
+_GUARD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 0))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +110,19 @@ class EvidenceInput:
 
 @dataclass(frozen=True, slots=True)
 class CandidateInput:
-    """Hold one proposed memory as a caller sends it; `value` None is a claim of absence."""
+    """Hold one proposed memory as a caller sends it; `value` None is a claim of absence.
+
+    `subject` is a key, `type:name`. With a `mention` it is empty: the source has other words for whom it speaks of.
+    """
 
     scope: tuple[str, str]
     subject: str
     fact_key: str
     content: str
     value: Any
-    evidence: Sequence[EvidenceInput] = ()
+    evidence: Sequence[EvidenceInput | DocumentInput | MemoryInput] = ()
     kind: CandidateKind = CandidateKind.FACT
-    memory_type: MemoryType = MemoryType.SEMANTIC
+    memory_type: str = MemoryType.SEMANTIC
     conditions: dict[str, Any] = field(default_factory=dict)
     epistemic_status: EpistemicStatus = EpistemicStatus.OBSERVED
     confidence: float = 1.0
@@ -105,11 +134,15 @@ class CandidateInput:
     extractor: str = "caller"
     extractor_version: str = "1"
     rule_digest: str = ""
+    mention: Mention | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """Hold what the source event of a candidate says of itself."""
+    """Hold what the source event of a candidate says of itself.
+
+    `is_person` says that a person is its actor, `first_hand` that the actor itself says or does it.
+    """
 
     id: str
     scope_id: str
@@ -122,6 +155,10 @@ class SourceFacts:
     text: str | None
     root: str
     deletion_epoch: int
+    is_person: bool
+    first_hand: bool
+    shows_result: bool = False
+    is_tool_result: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +185,13 @@ def propose_candidate(*, caller: Caller, proposal: CandidateInput, now: datetime
 
     Raises:
         ScopeNotFound, ScopeForbidden: the right `propose_memory` is missing on the scope.
-        EvidenceNotFound: an event is unknown in this scope. EvidenceNotQuoted: a span lies outside its words.
+        EvidenceNotFound: an event is unknown in this scope, or may not be read there. EvidenceNotQuoted: a span lies
+            outside its words. MemoryNotFound: a lower memory, or its version, is not there for the caller.
+        EvidenceNotHeld: a lower memory does not hold as it is cited. EvidenceRefused: this type cannot rest on it.
+        EvidenceCycle: the memory would rest on itself.
+        BadFactKey: the fact key is none. UnknownCognitiveType: nobody registered the memory type.
         BadSubjectKey, UndeclaredEntityType: the subject is no `type:name` of a declared type.
+        MentionUnknown: nobody is called so, and no type says what a new subject would be.
         ValueRefused: the value does not fit its predicate. PeriodRefused: the period ends before it begins.
         CandidateReused: this statement of this event was proposed before and said something else.
         SourceRevoked: a barrier stands in front of an event.
@@ -175,46 +217,92 @@ def propose_candidates(
     try:
         with naming_errors(), tenant_context(caller.tenant_id):
             return _propose_all(caller=caller, proposals=proposals, now=now)
-    except CandidateProposedMeanwhile:
+    except (CandidateProposedMeanwhile, DeclaredMeanwhile):
         with naming_errors(), tenant_context(caller.tenant_id):
             return _propose_all(caller=caller, proposals=proposals, now=now)
 
 
 def _propose_all(*, caller: Caller, proposals: Sequence[CandidateInput], now: datetime) -> list[Proposed | Exception]:
     """Propose in the order of keys, so that two batches that overlap cannot wait for each other in a circle."""
-    desk = Desk(caller)
+    desk, catalogue = Desk(caller), Catalogue(caller)
     results: dict[int, Proposed | Exception] = {}
     for place in sorted(range(len(proposals)), key=lambda place: _order_of(proposals[place])):
         try:
-            results[place] = _propose(caller=caller, desk=desk, proposal=proposals[place], now=now)
+            results[place] = _propose(caller=caller, desk=desk, catalogue=catalogue, proposal=proposals[place], now=now)
         except _REFUSALS as refusal:
             results[place] = refusal
     return [results[place] for place in range(len(proposals))]
 
 
 def _order_of(proposal: CandidateInput) -> tuple[str, str, str, int]:
-    event_id = proposal.evidence[0].event_id if proposal.evidence else ""
+    event_id = next((pointer.event_id for pointer in proposal.evidence if isinstance(pointer, EvidenceInput)), "")
     return event_id, proposal.fact_key, proposal.subject, proposal.statement
 
 
-def _propose(*, caller: Caller, desk: Desk, proposal: CandidateInput, now: datetime) -> Proposed:
+def _propose(*, caller: Caller, desk: Desk, catalogue: Catalogue, proposal: CandidateInput, now: datetime) -> Proposed:
     scope = desk.find_scope(name=proposal.scope, right="propose_memory")
-    proposal = redact_proposal(proposal=proposal)
-    source = load_source(caller=caller, scope=scope, event_id=_first_event(proposal))
-    draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now)
+    proposal = redact_proposal(caller=caller, proposal=proposal)
+    source = _find_source(caller=caller, desk=desk, scope=scope, proposal=proposal, now=now)
+    draft = draft_candidate(caller=caller, scope=scope, proposal=proposal, source=source, now=now, catalogue=catalogue)
     return append_candidate(caller=caller, draft=draft, now=now)
 
 
-def redact_proposal(*, proposal: CandidateInput) -> CandidateInput:
+def redact_proposal(*, caller: Caller, proposal: CandidateInput) -> CandidateInput:
     """Return the proposal without forbidden material: what an event may not hold, a candidate may not either."""
-    said, redactions = redact_forbidden(payload=[proposal.content, proposal.value, proposal.conditions])
-    return replace(proposal, content=said[0], value=said[1], conditions=said[2]) if redactions else proposal
+    own = list_own_patterns(caller=caller)
+    said, redactions = redact_forbidden(
+        payload={
+            "subject": proposal.subject,
+            "fact_key": proposal.fact_key,
+            "value": proposal.value,
+            "content": proposal.content,
+            "conditions": proposal.conditions,
+        },
+        own=own,
+    )
+    if any(isinstance(pointer, DocumentInput) for pointer in proposal.evidence):
+        pointers = [
+            redact_document(pointer=pointer, own=own) if isinstance(pointer, DocumentInput) else pointer
+            for pointer in proposal.evidence
+        ]
+        proposal = replace(proposal, evidence=pointers)
+    if proposal.mention is not None:
+        words = redact_text(proposal.mention.words, own=own)[0]
+        proposal = replace(proposal, mention=replace(proposal.mention, words=words))
+    return replace(proposal, **said) if redactions else proposal
 
 
-def _first_event(proposal: CandidateInput) -> str:
+def _find_source(
+    *, caller: Caller, desk: Desk, scope: ScopeAccess, proposal: CandidateInput, now: datetime
+) -> SourceFacts:
+    """Return the event that says what is proposed: the first one named, or else the proposal itself.
+
+    Rows written: the envelope and the body of a proposal that names documents or memories and no event.
+    """
+    first = next((pointer for pointer in proposal.evidence if isinstance(pointer, EvidenceInput)), None)
+    if first is not None:
+        return load_source(caller=caller, scope=scope, event_id=first.event_id)
     if not proposal.evidence:
         raise EvidenceNotFound
-    return proposal.evidence[0].event_id
+    pointers = sort_pointers(pointers=proposal.evidence, memory_type=proposal.memory_type)
+    said = {
+        "text": proposal.content,
+        "claim": {"subject": proposal.subject, "fact_key": proposal.fact_key, "value": proposal.value},
+    }
+    points = [asdict(pointer) for pointer in proposal.evidence]
+    key = caller.digest(canonical_json([said, proposal.conditions, proposal.statement, list(proposal.scope), points]))
+    event = EventInput(
+        event_id=f"proposal:{key}",
+        scope=proposal.scope,
+        source_type="document" if pointers.documents else "statement",
+        occurred_at=now,
+        payload=said,
+        task=proposal.task,
+    )
+    record = describe_event(desk=desk, event=event, now=now) | {"deletion_epoch": scope.deletion_epoch}
+    fetch_all(sql=_GUARD, params=[scope.id])
+    fetch_all(sql="SELECT append_records_v1(%s::jsonb)", params=[json.dumps([record])])
+    return load_source(caller=caller, scope=scope, event_id=event.event_id)
 
 
 def load_source(*, caller: Caller, scope: ScopeAccess, event_id: str) -> SourceFacts:
@@ -233,7 +321,7 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
             SELECT record.event_key_digest, record.id::text, record.sender_id::text, record.actor_id::text, actor.rank,
                 list_group_names_v1(record.actor_id) AS groups,
                 record.trust, record.occurred_at, record.source_seq, body.payload, record.root::text,
-                record.deletion_epoch,
+                record.deletion_epoch, record.source_type, record.content_ref, actor.kind AS actor_kind,
                 find_barrier_v1(record.tenant_id, record.scope_id, NULL, NULL, NULL, ARRAY[record.id, record.root],
                                 record.deletion_epoch)::text AS barrier
             FROM source_events record
@@ -243,8 +331,11 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
         """,
         params=[caller.tenant_id, scope.id, digests],
     )
+    may_read = VIEW in scope.rights and caller.may_use(VIEW)
     found: dict[str, SourceFacts] = {}
     for row in rows:
+        if not may_read and row["sender_id"] != caller.principal_id:
+            raise EvidenceNotFound
         if row["barrier"] is not None:
             raise SourceRevoked(row["barrier"])
         found[row["event_key_digest"]] = SourceFacts(
@@ -259,10 +350,29 @@ def _load_sources(*, caller: Caller, scope: ScopeAccess, event_ids: Sequence[str
             text=None if row["payload"] is None else words_of(row["payload"]),
             root=row["root"],
             deletion_epoch=row["deletion_epoch"],
+            is_person=row["actor_kind"] == PrincipalKind.HUMAN,
+            is_tool_result=row["source_type"] == "tool_result",
+            **judge_source(
+                source_type=row["source_type"],
+                payload=row["payload"],
+                content_ref=row["content_ref"],
+                is_person=row["actor_kind"] == PrincipalKind.HUMAN,
+            ),
         )
     if any(digest not in found for digest in digests):
         raise EvidenceNotFound
     return [found[digest] for digest in digests]
+
+
+def judge_source(*, source_type: str, payload: Any, content_ref: str, is_person: bool) -> dict[str, bool]:
+    """Return whether an event is its actor's own word, and whether it holds the result of what was done."""
+    fields = [name for name, held in payload.items() if held not in _NOTHING] if isinstance(payload, dict) else []
+    return {
+        "first_hand": is_first_hand(source_type=source_type, payload=payload, is_person=is_person),
+        "shows_result": shows_result(
+            kind=EvidenceKind.EVENT_SPAN, source_type=source_type, has_reference=bool(content_ref), fields=fields
+        ),
+    }
 
 
 def digest_value(*, caller: Caller, value: Any) -> str | None:
@@ -286,44 +396,62 @@ def draft_candidate(
     proposal: CandidateInput,
     source: SourceFacts,
     now: datetime,
-    subject_id: str | None = None,
+    aligned: AlignedProposal | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Draft:
     """Make the candidate and its evidence; nothing is written but a subject named for the first time.
 
-    `subject_id` given means that the caller has found the subject and checked the value already.
+    `aligned` given means that the caller has found key, value and subject already; `catalogue` are the keys that the
+    request looked up before.
     Epistemic status and author are the server's: `validated` comes only from a ruling, `explicit` only from
     first-party words.
 
     Raises:
         as `propose_candidate`.
     """
-    if subject_id is None:
-        check_value(caller=caller, proposal=proposal)
-        subject_id = find_subject(caller=caller, key=proposal.subject, now=now)
-    others = [pointer.event_id for pointer in proposal.evidence if pointer is not proposal.evidence[0]]
+    if aligned is None:
+        aligned = align_proposal(
+            catalogue=catalogue or Catalogue(caller), scope_id=scope.id, proposal=proposal, now=now
+        )
+    proposal = aligned.proposal
+    pointers = sort_pointers(pointers=proposal.evidence, memory_type=proposal.memory_type)
+    events = [pointer for pointer in proposal.evidence if isinstance(pointer, EvidenceInput)]
+    others = [pointer.event_id for pointer in events[1:]]
     sources = [source, *(_load_sources(caller=caller, scope=scope, event_ids=others) if others else [])]
-    evidence = [
-        _quote(caller=caller, scope=scope, source=one, span=pointer.span)
-        for one, pointer in zip(sources, proposal.evidence, strict=False)
-    ]
     conditions = canonical_json(proposal.conditions) if proposal.conditions else ""
+    conditions_digest = caller.digest(f"conditions {conditions}") if conditions else ""
+    # Proposed again it is the first one that counts, whatever became of what it rests on.
+    is_known = bool(pointers.memories) and _is_proposed(
+        caller=caller, source=source, aligned=aligned, conditions_digest=conditions_digest
+    )
+    lowers = [] if is_known else find_lowers(caller=caller, pointers=pointers.memories)
+    evidence = [quote_memory(caller=caller, lower=lower) for lower in lowers]
+    evidence += [
+        quote_document(caller=caller, scope_id=scope.id, observed_at=source.occurred_at, pointer=pointer)
+        for pointer in pointers.documents
+    ]
+    if not pointers.rests:
+        evidence += [
+            _quote(caller=caller, scope=scope, source=one, span=pointer.span)
+            for one, pointer in zip(sources, events, strict=False)
+        ]
     valid_from = proposal.valid_from or source.occurred_at
     if proposal.valid_to is not None and proposal.valid_to <= valid_from:
         raise PeriodRefused
-    author, trust = _name_author(caller=caller, source=source)
-    status = proposal.epistemic_status
-    if status is EpistemicStatus.VALIDATED or (status is EpistemicStatus.EXPLICIT and trust is not Trust.FIRST_PARTY):
-        status = EpistemicStatus.OBSERVED
+    author, trust = _name_author(caller=caller, source=source, authority_group=aligned.authority_group)
+    speaks = source.sender_id == caller.principal_id
+    status = name_status(claimed=proposal.epistemic_status, trust=trust, is_person=source.is_person and speaks)
     record = CandidateRecord(
         id=str(new_id()),
         kind=str(proposal.kind),
         scope_id=scope.id,
         scope_kind=scope.kind,
-        subject_id=subject_id,
+        subject_id=aligned.subject_id,
+        subject_unclear=aligned.subject_unclear,
         memory_type=str(proposal.memory_type),
         fact_key=proposal.fact_key,
         conditions=proposal.conditions,
-        conditions_digest=caller.digest(f"conditions {conditions}") if conditions else "",
+        conditions_digest=conditions_digest,
         content=proposal.content,
         value=proposal.value,
         value_digest=digest_value(caller=caller, value=proposal.value),
@@ -333,7 +461,7 @@ def draft_candidate(
         stance=str(proposal.stance),
         valid_from=valid_from,
         valid_to=proposal.valid_to,
-        effective=proposal.valid_from is not None or trust is Trust.FIRST_PARTY,
+        effective=proposal.valid_from is not None or (speaks and source.first_hand),
         occurred_at=source.occurred_at,
         extractor=proposal.extractor,
         extractor_version=proposal.extractor_version,
@@ -347,25 +475,64 @@ def draft_candidate(
         trust=trust,
         source_seq=source.source_seq,
         order_digest=source.order_digest,
-        roots=tuple(sorted({root for item in evidence for root in item["roots"]})),
+        roots=list_roots(tenant_id=caller.tenant_id, evidence=evidence),
         has_evidence=bool(evidence),
         evidence_ids=tuple(item["id"] for item in evidence),
         created_at=now,
         task_key=caller.digest(f"task {proposal.task}") if proposal.task else "",
         policy_version=MergePolicy().version,
         rule_digest=proposal.rule_digest,
+        subject_label=proposal.subject,
+        quotes=tuple(item["quote"] for item in evidence if item["quote"] is not None),
+        result_shown=any(one.shows_result for one in sources),
+        source_kind="event" if pointers.document is None else "document",
+        source_id=source.id
+        if pointers.document is None
+        else identify_document(caller=caller, pointer=pointers.document),
+        cites=cite_lowers(lowers=lowers),
+        rests=pointers.rests,
     )
+    if closes_circle(tenant_id=caller.tenant_id, candidate=record):
+        raise EvidenceCycle
     return Draft(candidate=record, evidence=evidence)
 
 
-def _name_author(*, caller: Caller, source: SourceFacts) -> tuple[Actor, Trust]:
+def _is_proposed(*, caller: Caller, source: SourceFacts, aligned: AlignedProposal, conditions_digest: str) -> bool:
+    proposal = aligned.proposal
+    rows = fetch_all(
+        sql="""
+            SELECT EXISTS (SELECT FROM memory_candidates
+                WHERE tenant_id = %s AND source_event_id = %s AND extractor = %s AND extractor_version = %s
+                  AND fact_key = %s AND subject_id = %s AND conditions_digest = %s AND statement = %s)
+        """,
+        params=[
+            caller.tenant_id,
+            source.id,
+            proposal.extractor,
+            proposal.extractor_version,
+            proposal.fact_key,
+            aligned.subject_id,
+            conditions_digest,
+            proposal.statement,
+        ],
+    )
+    return bool(rows[0][0])
+
+
+def _name_author(*, caller: Caller, source: SourceFacts, authority_group: str) -> tuple[Actor, Trust]:
     """Return who stands behind a claim, and how far it is trusted.
 
     Who sent an event speaks for its author. Anyone else who reads something out of it makes a claim of their own,
     with their own rank and groups, however trusted the event is.
     """
     if source.sender_id == caller.principal_id:
-        return source.actor, source.trust
+        trust = judge_claim(
+            trust=source.trust,
+            first_hand=source.first_hand,
+            groups=source.actor.groups,
+            authority_group=authority_group,
+        )
+        return source.actor, trust
     trust = Trust.THIRD_PARTY if source.trust is Trust.FIRST_PARTY else source.trust
     return Actor(caller.principal_id, caller.rank, caller.groups), trust
 
@@ -389,69 +556,6 @@ def append_candidate(*, caller: Caller, draft: Draft, now: datetime) -> Proposed
     return Proposed(candidate_id=found["candidate"], status=found["status"], is_replay=not found["new"])
 
 
-def check_value(*, caller: Caller, proposal: CandidateInput) -> None:
-    """Check the value against what the tenant declared of the fact key; an undeclared key takes any value.
-
-    Raises:
-        ValueRefused: it does not fit.
-    """
-    rows = fetch_records(
-        sql="SELECT cardinality, value_schema AS schema FROM predicates WHERE tenant_id = %s AND fact_key = %s",
-        params=[caller.tenant_id, proposal.fact_key],
-    )
-    for row in rows:
-        check_declared(value=proposal.value, **row)
-
-
-def check_declared(*, value: Any, cardinality: str | None, schema: dict[str, Any] | None) -> None:
-    """Check a value against a predicate's cardinality and JSON Schema, None where nothing is declared.
-
-    Raises:
-        ValueRefused: it does not fit, or retracts a key of many values without saying which.
-    """
-    if value is None:
-        if cardinality == Cardinality.MANY:
-            raise ValueRefused("a key of many values is retracted value by value, not as a whole")
-    elif schema is not None:
-        check_schema(value=value, schema=schema)
-
-
-def check_schema(*, value: Any, schema: dict[str, Any]) -> None:
-    """Check a value against the JSON Schema its predicate declares.
-
-    Raises:
-        ValueRefused: it does not fit; the message says where, without the value.
-    """
-    from jsonschema import Draft202012Validator
-
-    error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
-    if error is not None:
-        raise ValueRefused(f"{error.json_path} fails {error.validator}")
-
-
-def find_subject(*, caller: Caller, key: str, now: datetime) -> str:
-    """Return the id of the subject that `type:name` names, made on its first mention.
-
-    Raises:
-        BadSubjectKey, UndeclaredEntityType: it is no `type:name` of a declared type.
-    """
-    digest = caller.digest(f"subject {key}")
-    rows = fetch_all(
-        sql="""
-            SELECT id::text FROM subjects WHERE tenant_id = %(tenant)s AND key_digest = %(digest)s
-            UNION ALL
-            SELECT subject_id::text FROM subject_aliases WHERE tenant_id = %(tenant)s AND key_digest = %(digest)s
-        """,
-        params={"tenant": caller.tenant_id, "digest": digest},
-    )
-    if rows:
-        return str(rows[0][0])
-    declared = {entity.name: entity for entity in EntityType.objects.filter(tenant_id=caller.tenant_id)}
-    parsed = parse_subject_key(text=key, declared=declared)
-    subject = find_or_create_subject(caller=caller, entity_type=declared[parsed.entity_type], key=key, now=now)
-    return str(subject.pk)
-
-
 def _quote(*, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tuple[int, int] | None) -> dict[str, Any]:
     text = source.text
     if span is not None and (text is None or not 0 <= span[0] < span[1] <= len(text)):
@@ -462,7 +566,7 @@ def _quote(*, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tup
     return {
         "id": evidence_id,
         "evidence_key": f"ev_{evidence_id.replace('-', '')}",
-        "kind": str(EvidenceKind.EVENT_SPAN),
+        "kind": str(EvidenceKind.TOOL_RESULT if source.is_tool_result else EvidenceKind.EVENT_SPAN),
         "source_kind": "event",
         "source_id": source.id,
         "scope": scope.id,

@@ -110,7 +110,7 @@ def recall_memories(
             principal_id=caller.principal_id,
             scope_epochs={scope.id: scope.deletion_epoch for scope in scopes},
             query_digest=caller.digest(f"query {question.query}"),
-            session_key=caller.digest(f"session {question.session}") if question.session else "",
+            session_key=digest_session(caller=caller, session=question.session),
             valid_at=as_of.valid_at,
             recorded_at=as_of.recorded_at,
             policy_version=projection.version,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
+from memoryhub.policy.screening import redact_text
 from memoryhub.types.enums import UsageOutcome
+from memoryhub.usecases.ingest import list_own_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +80,10 @@ def report_usage(
     return UsageReported(injected=counts[0], adopted=counts[1])
 
 
+def _screen(caller: Caller, reason: str) -> str:
+    return redact_text(reason, own=list_own_patterns(caller=caller))[0]
+
+
 def _record(caller: Caller, run_id: str, outcome: UsageOutcome, items: list[tuple[Used, int]], now: datetime) -> int:
     if not items:
         return 0
@@ -97,7 +103,7 @@ def _record(caller: Caller, run_id: str, outcome: UsageOutcome, items: list[tupl
             now,
             json.dumps(
                 [
-                    {"memory_id": used.memory_id, "version": version, "reason": used.reason[:64]}
+                    {"memory_id": used.memory_id, "version": version, "reason": _screen(caller, used.reason)[:64]}
                     for used, version in items
                 ]
             ),

@@ -10,12 +10,13 @@ from memoryhub.access.queries import access_scope
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.erasure.operations import Raised, raise_barrier
 from memoryhub.lib.db import naming_errors
+from memoryhub.policy.screening import redact_text
 from memoryhub.types.enums import RevocationMode, RevocationTarget
-from memoryhub.usecases.rederive import fold_again
 from memoryhub.types.fact_keys import BadFactKey
 from memoryhub.usecases.align import Catalogue
 from memoryhub.usecases.follow_lowers import follow_within
 from memoryhub.usecases.ingest import list_own_patterns
+from memoryhub.usecases.rederive import fold_again
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,11 +56,11 @@ def revoke(
         raise TargetMissing
     with naming_errors(), tenant_context(caller.tenant_id):
         owner = access_scope(caller=caller, right=RIGHT, kind=scope[0], key=scope[1])
-        raised = raise_barrier(
         reason = redact_text(reason, own=list_own_patterns(caller=caller))[0]
         if target is RevocationTarget.FACT_KEY:
             with suppress(BadFactKey):  # a key of before the rule of spelling is barred as it stands
                 target_key = Catalogue(caller).find_key(text=target_key).spelling
+        raised = raise_barrier(
             tenant_id=caller.tenant_id,
             scope_id=owner.id,
             target=target,
@@ -72,6 +73,8 @@ def revoke(
         )
         for memory_id in raised.to_fold:
             fold_again(tenant_id=caller.tenant_id, memory_id=memory_id, now=now)
+        # What rests on them in this scope follows before anybody can read it; what does elsewhere, by the outbox.
+        follow_within(tenant_id=caller.tenant_id, scope_id=owner.id, memory_ids=[*raised.memories], now=now)
         record_audit(
             caller=caller,
             action="revocation.raised",

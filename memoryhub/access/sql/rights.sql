@@ -54,7 +54,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
         'kind', actor.kind, 'name', coalesce(nullif(actor.display_name, ''), actor.username),
         'rank', actor.rank, 'actions', token.actions, 'salt', encode(tenant.digest_salt, 'hex'),
         'expires_at', token.expires_at,
-        'groups', list_group_names_v1(actor.id))
+        'groups', list_group_names_v1(actor.id),
+        'own_patterns', (SELECT coalesce(jsonb_agg(jsonb_build_array(own.kind, own.pattern) ORDER BY own.id), '[]')
+                         FROM screening_patterns own WHERE own.tenant_id = tenant.id AND own.retired_at IS NULL))
     FROM api_tokens token
     JOIN principals actor ON actor.id = token.principal_id
     JOIN tenants tenant ON tenant.id = token.tenant_id

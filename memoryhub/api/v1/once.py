@@ -14,6 +14,7 @@ from memoryhub.api.v1.base import ApiView, answer_problem, render
 from memoryhub.api.v1.limits import KEY_CHARACTERS
 from memoryhub.api.v1.problems import Code, Problem
 from memoryhub.lib.hashing import sha256_hex
+from memoryhub.policy.screening import redact_forbidden
 from memoryhub.usecases.answer_once import Given, begin_answer, finish_answer, release_answer
 
 HEADER = "Idempotency-Key"
@@ -71,11 +72,13 @@ def _act(act: Callable[..., Any], view: ApiView, request: Request, path: dict[st
 
 
 def _keep(answer: HttpResponse) -> str:
+    """Return the answer as it is kept: without a secret that an id or a message repeats, should there be one."""
     headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
-    return json.dumps(
-        {"type": answer.headers["Content-Type"], "headers": headers, "body": answer.content.decode()},
-        ensure_ascii=False,
-    )
+    body = answer.content.decode()
+    told, redactions = redact_forbidden(payload={"headers": headers, "body": json.loads(body)})
+    if redactions:
+        headers, body = told["headers"], json.dumps(told["body"], ensure_ascii=False)
+    return json.dumps({"type": answer.headers["Content-Type"], "headers": headers, "body": body}, ensure_ascii=False)
 
 
 def _replay(given: Given) -> HttpResponse:

@@ -1,13 +1,17 @@
 -- Everything an explicit write begins from, in one round trip: the scope with the caller's rights, what became of
--- an earlier write of the same event, whom the event is by, the declared schema of the value, the subject if it is
--- known, and then the state of the memory.
+-- an earlier write of the same event, whom the event is by, the subject if it is known, and then the state of the
+-- memory.
 CREATE OR REPLACE FUNCTION load_write_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_tenant uuid := (p->>'tenant')::uuid;
     v_scope scopes%ROWTYPE;
     v_subject uuid;
+    v_runs record;
     answer jsonb;
 BEGIN
+    -- A session whose recall this may echo. Who relays somebody else does not speak for itself.
+    SELECT * INTO v_runs FROM find_runs_of_session_v1(v_tenant, p->>'session', (p->>'principal')::uuid,
+        CASE WHEN p->>'actor' IS NULL THEN (p->>'principal')::uuid END);
     SELECT * INTO v_scope FROM scopes
     WHERE tenant_id = v_tenant AND kind = p->>'scope_kind' AND key = p->>'scope_key';
     SELECT id INTO v_subject FROM subjects
@@ -18,6 +22,8 @@ BEGIN
     END IF;
     answer := jsonb_build_object(
         'subject', v_subject,
+        'first_run', v_runs.first_run,
+        'last_run', v_runs.last_run,
         'scope', CASE WHEN v_scope.id IS NOT NULL THEN jsonb_build_object(
             'id', v_scope.id, 'kind', v_scope.kind, 'key', v_scope.key, 'name', v_scope.name,
             'owner_id', v_scope.owner_id, 'deletion_epoch', v_scope.deletion_epoch,
@@ -49,7 +55,8 @@ BEGIN
     END IF;
     IF v_scope.id IS NOT NULL AND v_subject IS NOT NULL AND answer->'earlier' = 'null' THEN
         answer := answer || jsonb_build_object('state', load_memory_state_v1(p || jsonb_build_object(
-            'scope', v_scope.id, 'subject', v_subject, 'epoch', v_scope.deletion_epoch)));
+            'scope', v_scope.id, 'subject', v_subject, 'epoch', v_scope.deletion_epoch,
+            'session', CASE WHEN v_runs.first_run IS NOT NULL THEN p->>'session' END, 'received_at', p->>'now')));
     END IF;
     RETURN answer;
 END $$;

@@ -1,8 +1,9 @@
 """Folding: one plain form for the many ways to write the same words. Pure.
 
 Characters that nobody sees, width, accents, look-alikes of other alphabets, traditional characters, letters or
-characters set apart, and text that is only encoded (Base64, percent signs, HTML entities) make no difference to what is
-screened. Two encodings on top of each other, other ciphers and numbers for letters are out of scope.
+characters set apart, and text that is only encoded (Base64, percent signs, HTML entities, escapes of JSON) make no
+difference to what is screened. Two encodings on top of each other, other ciphers and digits for letters are out of
+scope.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _SPACES = re.compile(r"\s+")
 _BETWEEN_CHINESE = re.compile(r"(?<=[\u4e00-\u9fff])[\s·.・\-_*|/~+]{1,3}(?=[\u4e00-\u9fff])")
 _APART = re.compile(r"(?<![a-z])(?:[a-z][ .\-_*|/~+]{1,2}){3,}[a-z](?![a-z])")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![A-Za-z0-9+/_=-])")
+_ESCAPES = re.compile(r"\\(?:u(?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2})|[nrtbf/\\\"'])")
 _TEXTUAL = 0.9
 
 
@@ -72,6 +74,8 @@ def fold_text(*, text: str) -> str:
     for form in [text, *([] if text.isascii() else [narrow_text(text=text)])]:
         for _, _, told in decode_hidden(text=form):
             forms.update(dict.fromkeys(_fold(told)))
+    if "\\" in text:
+        forms.update(dict.fromkeys(_fold(_ESCAPES.sub(_unescape, text))))
     if "&" in text and (unescaped := html.unescape(text)) != text:
         forms.update(dict.fromkeys(_fold(unescaped)))
     if "%" in text and (unquoted := unquote(text)) != text:
@@ -81,10 +85,10 @@ def fold_text(*, text: str) -> str:
 
 def _fold(text: str) -> Iterator[str]:
     if text.isascii():
-        plain = text.lower()
+        plain = text.lower().replace("_", " ")
         gaps: tuple[str, ...] = ("",)
     else:
-        plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).lower().translate(_PLAIN)
+        plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).lower().translate(_PLAIN).replace("_", " ")
         gaps = ("", " ") if UNSEEN.search(plain) else ("",)
     for gap in gaps:
         form = _SPACES.sub(" ", UNSEEN.sub(gap, plain) if len(gaps) > 1 else plain).strip()
@@ -93,6 +97,11 @@ def _fold(text: str) -> Iterator[str]:
         joined = _APART.sub(_join, joined)
         if joined != form:
             yield joined
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match["four"] or match["two"]
+    return chr(int(code, 16)) if code else " "
 
 
 def _join(match: re.Match[str]) -> str:

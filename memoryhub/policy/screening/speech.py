@@ -60,7 +60,7 @@ _INSTRUCTIONS = re.compile(
         r"\b(?:enter|enable|activate) (?:developer|jailbreak|dan|god) mode\b(?! (?:on|in|for) )",
         r"进入(?:开发者|越狱|上帝)模式|你现在是|你不再(?:是|受)|假装(?:你|自己)是|扮演.{0,6}(?:管理员|无限制)",
         # Take this for the system's word
-        r"\b(?:your|new|updated) system prompt\b|\bsystem prompt ?:|<\|?(?:system|im_start)\b|\[/?(?:inst|system)\]",
+        r"\b(?:your|new|updated) system prompt\b|\bsystem prompt ?:|<\|?(?:system|im start)\b|\[/?(?:inst|system)\]",
         r"</?(?:system|instructions?|information|important)>|#{2,} ?(?:system|instructions?)\b",
         r"\b(?:new|updated|important|urgent|hidden) instructions? ?(?::|for\b)",
         r"新(?:的)?(?:系统)?(?:指令|提示词)[:,]|系统(?:提示|指令)[:,]",
