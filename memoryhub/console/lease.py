@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from memoryhub.console.frame import Viewer, read_tenant, screen
-from memoryhub.console.queue import KINDS, make_lease
+from memoryhub.console.queue import CASES, make_lease
 from memoryhub.console.review_queries import access_item
 from memoryhub.lib import clock
 from memoryhub.usecases.lease_item import lease_item
@@ -18,7 +18,7 @@ from memoryhub.usecases.lease_item import lease_item
 @require_POST
 def hold_item(request: HttpRequest, viewer: Viewer, kind: str, item_id: UUID) -> HttpResponse:
     """Lease an item, or take it over, and show who holds it; without scripts the page itself shows that."""
-    if kind not in KINDS:
+    if kind not in CASES:
         raise Http404
     now = clock.now()
     lease_item(caller=viewer.caller, item_id=str(item_id), now=now, takes_over="takes_over" in request.POST)

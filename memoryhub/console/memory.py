@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from memoryhub.console import words
+from memoryhub.console.again import find_again
 from memoryhub.console.frame import Viewer, render_screen, screen
 from memoryhub.console.grid import READABLE, Cross, Part, draw_grid, find_answer, find_hues, find_origins
 from memoryhub.console.history import make_steps
@@ -21,6 +22,7 @@ from memoryhub.console.memory_queries import ClaimRow, find_open_item, list_clai
 from memoryhub.console.queue_queries import list_reviewable_scopes
 from memoryhub.console.shapes import GridRow, Key
 from memoryhub.lib import clock
+from memoryhub.memory.lowers import list_links
 from memoryhub.memory.queries import MemoryRecord, PartRecord, access_memory, list_decisions, list_parts
 from memoryhub.types.enums import ReviewKind
 from memoryhub.usecases.reopen_conflict import NoOpenConflict, reopen_conflict
@@ -48,6 +50,8 @@ def show_memory(request: HttpRequest, viewer: Viewer, memory_id: UUID) -> HttpRe
             "key": make_key(head=head),
             "subject_url": f"{reverse('console:memories')}?q={head.subject}",
             **_offer_review(viewer, head),
+            "again": find_again(viewer=viewer, head=head),
+            "links": list_links(caller=viewer.caller, memory_id=head.id),
             "current": current,
             "epistemic": current_row.epistemic_status if current_row else "",
             "head": head,

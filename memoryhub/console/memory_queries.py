@@ -50,7 +50,8 @@ _CLAIMS = """
         WHERE tenant_id = %(tenant)s AND memory_id = %(memory)s AND withdrawn_by IS NULL
         UNION SELECT %(candidate)s::uuid
     )
-    SELECT coalesce(claim.source_kind, 'event') || ':' || coalesce(claim.source_id, candidate.source_event_id) || ':'
+    SELECT coalesce(claim.source_kind, candidate.source_kind) || ':'
+            || coalesce(claim.source_id, candidate.source_id, candidate.source_event_id) || ':'
             || coalesce(claim.statement, candidate.statement) AS source,
         candidate.id::text AS candidate_id, coalesce(claim.stance, candidate.stance) AS stance, candidate.value,
         coalesce(claim.weight, candidate.confidence) AS weight, coalesce(claim.roots, ARRAY(
@@ -118,7 +119,20 @@ def find_open_item(*, tenant_id: str, memory_id: str) -> tuple[str, str] | None:
     rows = fetch_all(
         sql="""
             SELECT kind, id::text FROM review_items
-            WHERE tenant_id = %s AND memory_id = %s AND state = 'open' ORDER BY opened_at LIMIT 1
+            WHERE tenant_id = %s AND memory_id = %s AND state = 'open' AND kind <> 'rereview'
+            ORDER BY opened_at LIMIT 1
+        """,
+        params=[tenant_id, memory_id],
+    )
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def find_rereview(*, tenant_id: str, memory_id: str) -> tuple[str, str] | None:
+    """Return (id, reason) of the item in which this memory waits to be looked at again, or None."""
+    rows = fetch_all(
+        sql="""
+            SELECT id::text, reason FROM review_items
+            WHERE tenant_id = %s AND object_id = %s AND state = 'open' AND kind = 'rereview'
         """,
         params=[tenant_id, memory_id],
     )

@@ -1,10 +1,11 @@
-"""The queues of conflicts and confirmations."""
+"""The queues of conflicts, of confirmations, and of what has to be looked at again."""
 
 from datetime import datetime
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub.console import words
 from memoryhub.console.frame import Viewer, render_screen, screen
@@ -23,12 +24,18 @@ from memoryhub.console.shapes import ActiveFilter, Empty, Key, Lease, QueueRow
 from memoryhub.lib import clock
 from memoryhub.types.enums import ReviewKind
 
-KINDS = (ReviewKind.CONFLICT, ReviewKind.CONFIRMATION)
+CASES = (ReviewKind.CONFLICT, ReviewKind.CONFIRMATION)  # what is decided on a page of its own
+KINDS = (*CASES, ReviewKind.REREVIEW)  # what is looked at again is decided on the memory's page
+_NAMES = {
+    ReviewKind.CONFLICT: _("Conflicts"),
+    ReviewKind.CONFIRMATION: _("Confirmations"),
+    ReviewKind.REREVIEW: _("Rereviews"),
+}
 
 
 def name_queue(*, kind: str) -> str:
     """Name a queue."""
-    return gettext("Conflicts") if kind == ReviewKind.CONFLICT else gettext("Confirmations")
+    return str(_NAMES[ReviewKind(kind)])
 
 
 def read_filter(*, request: HttpRequest, kind: str) -> QueueFilter:
@@ -90,9 +97,12 @@ def show_queue(request: HttpRequest, viewer: Viewer, kind: str) -> HttpResponse:
 
 def make_row(*, item: ItemRow, query: dict[str, str], viewer: Viewer, kind: str, now: datetime) -> QueueRow:
     """Put one item into words."""
+    url = reverse("console:review", args=[kind, item.id]) + write_query(query=query).rstrip("?")
+    if kind == ReviewKind.REREVIEW:
+        url = reverse("console:memory", args=[item.memory_id])
     return QueueRow(
         row_id=f"item-{item.id}",
-        url=reverse("console:review", args=[kind, item.id]) + write_query(query=query).rstrip("?"),
+        url=url,
         age=now - item.opened_at,
         key=Key(
             subject=item.subject,
@@ -102,14 +112,14 @@ def make_row(*, item: ItemRow, query: dict[str, str], viewer: Viewer, kind: str,
             scope_key=item.scope_key,
             memory_type=item.memory_type,
         ),
-        old=words.format_value(value=item.standing) if item.has_standing else None,
+        old=words.format_value(value=item.standing) if item.has_standing and kind in CASES else None,
         new=words.format_value(value=item.value),
         support=item.support,
         opposition=item.opposition,
         items=item.sources,
         why=words.explain_reason(code=item.reason),
         rule=item.reason,
-        waiting_on=item.waiting_on or (gettext("reviewer") if kind == ReviewKind.CONFLICT else gettext("owner")),
+        waiting_on=item.waiting_on or (gettext("owner") if kind == ReviewKind.CONFIRMATION else gettext("reviewer")),
         lease=make_lease(
             holder_id=item.lease_holder_id,
             holder=item.lease_holder,

@@ -50,6 +50,7 @@ class ItemRow:
     opposition: int
     sources: int
     proposer: str
+    memory_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def list_reviewable_scopes(*, caller: Caller, kind: str) -> list[str]:
 def count_open_items(*, caller: Caller, now: datetime) -> dict[str, int]:
     """Count the open items of each kind that the caller may decide; a kind that they may not is left out."""
     counts = {}
-    for kind in (ReviewKind.CONFLICT, ReviewKind.CONFIRMATION):
+    for kind in (ReviewKind.CONFLICT, ReviewKind.CONFIRMATION, ReviewKind.REREVIEW):
         scopes = list_reviewable_scopes(caller=caller, kind=kind)
         if not scopes:
             continue
@@ -116,7 +117,7 @@ _ROWS = (
         candidate.fact_key, candidate.conditions, candidate.value, standing.id IS NOT NULL AS has_standing,
         standing.value AS standing, claims.support, claims.opposition,
         coalesce(claims.sources, 1) AS sources,
-        coalesce(nullif(proposer.display_name, ''), proposer.username) AS proposer
+        coalesce(nullif(proposer.display_name, ''), proposer.username) AS proposer, item.memory_id::text
     FROM matching item
     JOIN memory_candidates candidate ON candidate.tenant_id = item.tenant_id AND candidate.id = item.candidate_id
     JOIN scopes scope ON scope.tenant_id = item.tenant_id AND scope.id = item.scope_id

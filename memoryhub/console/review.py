@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from memoryhub.console.frame import Viewer, read_tenant, render_screen, screen
 from memoryhub.console.lists import read_number, read_word, write_query
 from memoryhub.console.memory import read_instant
-from memoryhub.console.queue import KINDS, make_lease, name_queue, read_filter, write_filter
+from memoryhub.console.queue import CASES, make_lease, name_queue, read_filter, write_filter
 from memoryhub.console.queue_queries import list_item_ids
 from memoryhub.console.review_page import NOTHING_WRITTEN, Draft, judge_case, make_review, mark_error
 from memoryhub.console.review_queries import Case, access_item, load_case
@@ -29,7 +29,7 @@ from memoryhub.usecases.review import NoteMissing, Resolution, Resolved, Verb, r
 @screen
 def show_review(request: HttpRequest, viewer: Viewer, kind: str, item_id: UUID) -> HttpResponse:
     """Show an item, or decide it and open the next one of the same filter."""
-    if kind not in KINDS:
+    if kind not in CASES:
         raise Http404
     if request.method == "POST":
         return _decide(request, viewer, kind, str(item_id))

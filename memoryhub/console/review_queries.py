@@ -107,7 +107,7 @@ def access_item(*, caller: Caller, item_id: str) -> tuple[Item, ScopeAccess]:
         """,
         params=[caller.tenant_id, item_id],
     )
-    if not rows:
+    if not rows or rows[0][1] == ReviewKind.REREVIEW:  # what is looked at again is decided on the memory's page
         raise ScopeNotFound
     item = Item(*rows[0])
     right = VIEW if item.kind == ReviewKind.CONFIRMATION else REVIEW

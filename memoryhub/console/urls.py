@@ -12,6 +12,7 @@ from memoryhub.console.memory import reopen, show_memory
 from memoryhub.console.problems import show_problems
 from memoryhub.console.profile import show_profile
 from memoryhub.console.queue import show_queue
+from memoryhub.console.rereview import look_again
 from memoryhub.console.review import show_review
 from memoryhub.console.sign_in import SignIn
 
@@ -25,6 +26,7 @@ urlpatterns = [
     path("memories/", show_memories, name="memories"),
     path("memories/<uuid:memory_id>/", show_memory, name="memory"),
     path("memories/<uuid:memory_id>/reopen/", reopen, name="reopen"),
+    path("memories/<uuid:memory_id>/again/", look_again, name="again"),
     path("docs/reference/problems", show_problems, name="problems"),
     path("favicon.ico", show_favicon, name="favicon"),
     path("docs/api/", show_api, name="api"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memoryhub.access.queries import list_scopes
 from memoryhub.kernel.lineage import CyclicLineage, check_edge
@@ -354,15 +354,15 @@ def list_derived_into(*, tenant_id: str, memory_id: str, readable: Collection[st
     ]
 
 
-def _tell_link(row: dict[str, object], *, current: int, fall: str) -> RestsOn:
+def _tell_link(row: dict[str, Any], *, current: int, fall: str) -> RestsOn:
     return RestsOn(
-        memory_id=str(row["id"]),
-        fact_key=str(row["fact_key"]),
-        subject=str(row["subject"]),
-        memory_type=str(row["memory_type"]),
-        version=int(str(row["version"])),
+        memory_id=row["id"],
+        fact_key=row["fact_key"],
+        subject=row["subject"],
+        memory_type=row["memory_type"],
+        version=row["version"],
         current_version=current,
-        carries=bool(row["carries"]),
+        carries=row["carries"],
         holds=not fall,
         fall=fall,
     )
@@ -370,7 +370,7 @@ def _tell_link(row: dict[str, object], *, current: int, fall: str) -> RestsOn:
 
 def _list_links(
     tenant_id: str, this: str, other: str, memory_id: str, readable: Collection[str]
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """Return the newest bases of live claims from one end, with the memory at the other."""
     return fetch_records(
         sql=f"""

@@ -140,6 +140,12 @@ def code_spans(text: str) -> SafeString:
 
 
 @register.filter
+def reason(code: str) -> str:
+    """Write a reason code in words."""
+    return words.explain_reason(code=code)
+
+
+@register.filter
 def initials(name: str) -> str:
     """Shorten a name to its initials, or to the first character of a Chinese name."""
     parts = name.replace("-", " ").replace("_", " ").split()

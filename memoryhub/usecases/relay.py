@@ -23,6 +23,7 @@ from memoryhub.outbox.operations import (
     settle_deliveries,
 )
 from memoryhub.retrieval.operations import index_memory
+from memoryhub.usecases.follow_lowers import follow_memory
 from memoryhub.usecases.shift import Shift, find_last_turn
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Consumer(Protocol):
 
 
 # Who is told, by the name under which a row remembers it. A new consumer is told of what changes from then on.
-CONSUMERS: dict[str, Consumer] = {"search": index_memory}
+CONSUMERS: dict[str, Consumer] = {"search": index_memory, "reflections": follow_memory}
 
 
 def relay_outbox(*, now: datetime, limit: int = BATCH, shift: Shift | None = None) -> Counter[str]:
@@ -103,7 +104,7 @@ def deliver_rows(*, tenant_id: str, ids: Sequence[str], shift: Shift) -> Mapping
             error = _tell(name, consumer, tenant_id=tenant_id, memory_id=memory_id, rows=lacking, now=shift.now())
             for entry in lacking:
                 if error:
-                    errors.setdefault(entry.id, f"{name}: {error}")
+                    errors.setdefault(entry.id, f"{name}:{error}")
                 else:
                     told[entry.id].add(name)
     if not entries:

@@ -23,7 +23,7 @@ from tests.cast import EARLY, PASSWORD, Cast
 from tests.console.conftest import sign_in
 
 OPEN_TO_ALL = {"sign_in", "sign_out", "problems", "favicon"}
-ONLY_POSTED = {"lease", "reopen"}
+ONLY_POSTED = {"lease", "reopen", "again"}
 
 
 def list_pages(cast: Cast) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def assert_clean(cast: Cast) -> None:
     assert_ledger_is_clean(cast.tenant_id)
 
 
-def state(cast: Cast, value: str = "4.1.0", cycle: str = "4.1", **more: object) -> str:
+def state(cast: Cast, value: str = "4.1.0", cycle: str = "4.1", **more: Any) -> str:
     return str(state_fact(cast, value=value, cycle=cycle, **more).result.memory_id)
 
 

@@ -17,7 +17,7 @@ from memoryhub.api.v1.once import once
 from memoryhub.api.v1.problems import Problem
 from memoryhub.api.v1.reading import read_path_id, read_shape
 from memoryhub.api.v1.refusals import tell_refusal
-from memoryhub.api.v1.shapes_in import CandidateIn, Shape
+from memoryhub.api.v1.shapes_in import CandidateIn, EvidenceIn, Shape
 from memoryhub.api.v1.shapes_out import (
     CandidateOut,
     CandidateProposed,
@@ -30,6 +30,7 @@ from memoryhub.api.v1.workers import JOBS, call_workers
 from memoryhub.memory.candidate_queries import access_candidate
 from memoryhub.types.enums import CandidateStatus, EpistemicStatus
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, Proposed, propose_candidate, propose_candidates
+from memoryhub.usecases.quoting import DocumentInput, MemoryInput
 
 
 class CandidateBatchIn(Shape):
@@ -53,8 +54,9 @@ class Candidates(ApiView):
         name="propose_candidates",
         summary="Propose what to remember",
         text=(
-            "One candidate, or a batch of up to 1,000. Each names events of its scope as evidence; whether it "
-            "becomes a memory is decided afterwards. The same proposal again answers the first."
+            "One candidate, or a batch of up to 1,000. Each names its evidence: events of its scope, documents at a "
+            "revision, or lower memories that you may read. Whether it becomes a memory is decided afterwards. The "
+            "same proposal again answers the first."
         ),
         body=CandidatesBody,
         answers={202: CandidatesAnswer},
@@ -139,14 +141,12 @@ def as_input(candidate: CandidateIn) -> CandidateInput:
     """Return the candidate as the use case takes it."""
     return CandidateInput(
         scope=candidate.scope.as_pair(),
-        subject=candidate.subject,
+        subject=candidate.subject or "",
+        mention=candidate.mention,
         fact_key=candidate.fact_key,
         content=candidate.content,
         value=candidate.claimed_value,
-        evidence=tuple(
-            EvidenceInput(item.event_id, None if item.span is None else (item.span.start, item.span.end))
-            for item in candidate.evidence
-        ),
+        evidence=tuple(map(as_pointer, candidate.evidence)),
         kind=candidate.kind,
         memory_type=candidate.memory_type,
         conditions=dict(candidate.conditions),
@@ -158,6 +158,15 @@ def as_input(candidate: CandidateIn) -> CandidateInput:
         statement=candidate.statement,
         task=candidate.task,
     )
+
+
+def as_pointer(item: EvidenceIn, /) -> EvidenceInput | DocumentInput | MemoryInput:
+    """Return one item of evidence as the use cases take it."""
+    if item.document is not None:
+        return DocumentInput(**item.document.model_dump())
+    if item.memory is not None:
+        return MemoryInput(item.memory.id, item.memory.version)
+    return EvidenceInput(item.event_id or "", None if item.span is None else (item.span.start, item.span.end))
 
 
 def _tell_proposed(proposed: Proposed) -> CandidateProposed:

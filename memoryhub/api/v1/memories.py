@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from memoryhub.access.queries import ScopeForbidden
 from memoryhub.api.v1.base import ApiView, tell
+from memoryhub.api.v1.candidates import as_pointer
 from memoryhub.api.v1.describing import CURSOR, LIMIT, MEMORY_ID, RECORDED_AT, VALID_AT, describe
 from memoryhub.api.v1.memory_answers import tell_conflict, tell_lineages, tell_memory, tell_step, tell_version
 from memoryhub.api.v1.once import once
@@ -26,6 +27,7 @@ from memoryhub.api.v1.shapes_out import (
 )
 from memoryhub.api.v1.workers import OUTBOX, call_workers
 from memoryhub.memory.exceptions import MemoryNotFound
+from memoryhub.memory.lowers import list_links
 from memoryhub.memory.queries import (
     access_memory,
     find_part,
@@ -40,6 +42,7 @@ from memoryhub.types.temporal import AsOf
 from memoryhub.usecases.consolidate import Consolidated
 from memoryhub.usecases.ingest import EventInput
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput
+from memoryhub.usecases.quoting import DocumentInput, MemoryInput
 from memoryhub.usecases.write_memory import write_memory
 
 _WAITS = (CandidateStatus.PENDING, CandidateStatus.NEEDS_CONFIRMATION)
@@ -125,7 +128,10 @@ class Memory(ApiView):
     @describe(
         name="read_memory",
         summary="Read a memory",
-        text="What it is believed to be, and the version that holds now. A disputed one comes with every claim.",
+        text=(
+            "What it is believed to be, and the version that holds now. A disputed one comes with every claim. What it "
+            "rests on and what rests on it is named where you may read it."
+        ),
         parameters=(MEMORY_ID,),
         answers={200: MemoryOut},
         problems=(403, 404),
@@ -141,7 +147,8 @@ class Memory(ApiView):
             if part is None:
                 withheld = find_withheld_state(tenant_id=caller.tenant_id, memory_id=memory.id, as_of=as_of)
             claims = list_conflicting_claims(tenant_id=caller.tenant_id, memory_ids=[memory.id])
-        return tell(tell_memory(memory, part=part, withheld=withheld, claims=claims.get(memory.id, ())))
+            links = list_links(caller=caller, memory_id=memory.id)
+        return tell(tell_memory(memory, part=part, withheld=withheld, claims=claims.get(memory.id, ()), links=links))
 
 
 class History(ApiView):
@@ -266,14 +273,23 @@ def _as_event(memory: MemoryIn) -> EventInput:
     )
 
 
+def _point_at(memory: MemoryIn) -> tuple[EvidenceInput | DocumentInput | MemoryInput, ...]:
+    """Return what a write rests on: documents and lower memories, its own event, and any others."""
+    given = [as_pointer(item) for item in memory.evidence]
+    events = [pointer for pointer in given if isinstance(pointer, EvidenceInput)]
+    others = [pointer for pointer in given if not isinstance(pointer, EvidenceInput)]
+    return (*others, EvidenceInput(memory.event_id), *events)
+
+
 def _as_proposal(memory: MemoryIn) -> CandidateInput:
     return CandidateInput(
         scope=memory.scope.as_pair(),
-        subject=memory.subject,
+        subject=memory.subject or "",
+        mention=memory.mention,
         fact_key=memory.fact_key,
         content=memory.content,
         value=memory.claimed_value,
-        evidence=(EvidenceInput(memory.event_id),),
+        evidence=_point_at(memory),
         kind=memory.kind,
         memory_type=memory.memory_type,
         conditions=dict(memory.conditions),

@@ -9,15 +9,19 @@ from memoryhub.api.v1.shapes_out import (
     ConflictingClaimOut,
     ConflictOut,
     DecisionOut,
+    DocumentOut,
     EvidenceOut,
     HistoryEntry,
     LineageOut,
+    LinkOut,
+    LowerOut,
     MemoryOut,
     NamespaceOut,
     ProvenanceOut,
     ValidationOut,
     VersionOut,
 )
+from memoryhub.memory.lowers import Links, RestsOn
 from memoryhub.memory.queries import (
     READABLE_STATES,
     ConflictingClaim,
@@ -107,7 +111,12 @@ def tell_version(memory: MemoryRecord, part: PartRecord) -> VersionOut:
 
 
 def tell_memory(
-    memory: MemoryRecord, *, part: PartRecord | None, withheld: str | None, claims: Sequence[ConflictingClaim]
+    memory: MemoryRecord,
+    *,
+    part: PartRecord | None,
+    withheld: str | None,
+    claims: Sequence[ConflictingClaim],
+    links: Links,
 ) -> MemoryOut:
     """Return a memory as it holds now; `withheld` is the state of what was taken back."""
     is_shown = withheld is None
@@ -154,6 +163,22 @@ def tell_memory(
         authority_revision="" if part is None else part.authority_revision,
         content_hash=None if part is None else part.content_hash,
         conflict=tell_conflict(conflict_id=memory.conflict_id, claims=claims),
+        derived_from=[_tell_link(link) for link in links.derived_from],
+        derived_into=[_tell_link(link) for link in links.derived_into],
+    )
+
+
+def _tell_link(link: RestsOn) -> LinkOut:
+    return LinkOut(
+        memory_id=link.memory_id,
+        subject=link.subject,
+        fact_key=link.fact_key,
+        memory_type=link.memory_type,
+        version=link.version,
+        current_version=link.current_version,
+        rests=link.carries,
+        holds=link.holds,
+        reason=link.fall,
     )
 
 
@@ -207,6 +232,8 @@ def _tell_evidence(record: EvidenceRecord) -> EvidenceOut:
         quote=record.quote,
         span_start=record.span_start,
         span_end=record.span_end,
+        document=None if record.document is None else DocumentOut(**record.document),
+        memory=None if record.lower is None else LowerOut(memory_id=record.lower[0], version=record.lower[1]),
         digest_matches=record.digest_matches,
         availability=record.availability,
         value=record.value,

@@ -168,7 +168,7 @@ PROBLEMS: Mapping[Code, Kind] = {
     Code.EVIDENCE_NOT_FOUND: Kind(
         422,
         "The evidence is not known",
-        "A named event is not in the scope of the candidate.",
+        "A named event is not in the scope of the candidate, or is another's that you may not read.",
         "Send the event first, to the same scope.",
     ),
     Code.EVIDENCE_NOT_QUOTED: Kind(

@@ -9,12 +9,16 @@ from memoryhub.lib.db import StoreFailure
 from memoryhub.memory.candidate_queries import CandidateNotFound
 from memoryhub.memory.exceptions import (
     CandidateProposedMeanwhile,
+    DeclaredMeanwhile,
     EventReceivedMeanwhile,
     MemoryNotFound,
     SourceRevoked,
     StaleHead,
 )
-from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType
+from memoryhub.types.cognitive import UnknownCognitiveType
+from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType
+from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.usecases.align import ValueRefused
 from memoryhub.usecases.answer_once import KeyReused, StillRunning
 from memoryhub.usecases.ingest import ActorForbidden, ActorNotFound
 from memoryhub.usecases.propose import (
@@ -22,8 +26,8 @@ from memoryhub.usecases.propose import (
     EvidenceNotFound,
     EvidenceNotQuoted,
     PeriodRefused,
-    ValueRefused,
 )
+from memoryhub.usecases.quoting import EvidenceCycle, EvidenceNotHeld, EvidenceRefused
 from memoryhub.usecases.report_usage import NotRetrieved, RunNotFound
 from memoryhub.usecases.write_memory import EventIdReused
 
@@ -40,14 +44,20 @@ _CODES: dict[type[Exception], Code] = {
     StaleHead: Code.CONTENDED,
     EventReceivedMeanwhile: Code.CONTENDED,
     CandidateProposedMeanwhile: Code.CONTENDED,
+    DeclaredMeanwhile: Code.CONTENDED,
     StoreFailure: Code.STORE_UNAVAILABLE,
 }
 _PLACES: dict[type[Exception], tuple[Code, str]] = {
     ActorNotFound: (Code.ACTOR_NOT_FOUND, "/actor"),
     EvidenceNotFound: (Code.EVIDENCE_NOT_FOUND, "/evidence"),
     EvidenceNotQuoted: (Code.EVIDENCE_NOT_QUOTED, "/evidence"),
+    EvidenceRefused: (Code.EVIDENCE_REFUSED, "/evidence"),
+    EvidenceCycle: (Code.EVIDENCE_CYCLE, "/evidence"),
+    BadFactKey: (Code.BAD_FACT_KEY, "/fact_key"),
+    UnknownCognitiveType: (Code.UNKNOWN_MEMORY_TYPE, "/memory_type"),
     BadSubjectKey: (Code.BAD_SUBJECT, "/subject"),
     UndeclaredEntityType: (Code.UNDECLARED_ENTITY_TYPE, "/subject"),
+    MentionUnknown: (Code.UNKNOWN_SUBJECT, "/subject_mention"),
     ValueRefused: (Code.VALUE_REFUSED, "/value"),
     PeriodRefused: (Code.PERIOD_REFUSED, "/valid_to"),
 }
@@ -66,6 +76,12 @@ def tell_refusal(error: Exception, *, at: str = "") -> Problem | None:
         )
     if isinstance(error, ActorForbidden):
         return Problem(Code.FORBIDDEN, f"The right {RELAY_USER} is missing.", more={"right": RELAY_USER})
+    if isinstance(error, EvidenceNotHeld):
+        return Problem(
+            Code.EVIDENCE_NOT_HELD,
+            errors=[Fault(f"{at}/evidence", Code.EVIDENCE_NOT_HELD, error.reason)],
+            more={"memory_id": error.memory_id, "reason": error.reason},
+        )
     if isinstance(error, NotRetrieved):
         return Problem(Code.NOT_RETRIEVED, more={"memory_ids": error.memory_ids})
     kind = type(error)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from memoryhub.api.v1 import limits
+from memoryhub.api.v1.problems import Code
 from memoryhub.api.v1.reading import Id, Instant, limit_json, limit_text
-from memoryhub.types.enums import CandidateKind, MemoryType, ScopeKind, Stance
+from memoryhub.types.cognitive import NAME as TYPE_NAME
+from memoryhub.types.cognitive import is_cognitive_type
+from memoryhub.types.entity import Mention
+from memoryhub.types.enums import CandidateKind, MemoryType, Modality, ScopeKind, Stance
 
 _SMALLINT = 2**15 - 1
 _INTEGER = 2**31 - 1
@@ -30,6 +34,13 @@ def _keep_reachable(text: str) -> str:
     return text
 
 
+def _keep_registered(name: str) -> str:
+    """Refuse a memory type that nobody registered: nothing says how it is forgotten."""
+    if not is_cognitive_type(name=name):
+        raise PydanticCustomError(Code.UNKNOWN_MEMORY_TYPE, "nobody registered this memory type")
+    return name
+
+
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_keep_printable)]
 EventId = Annotated[Name, AfterValidator(_keep_reachable)]
 OptionalName = Annotated[str, StringConstraints(max_length=200), AfterValidator(_keep_printable)]
@@ -40,6 +51,12 @@ Conditions = Annotated[dict[str, JsonValue], limit_json(limits.CONDITIONS_BYTES)
 SourceType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 ReasonCode = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_keep_printable)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
+MemoryTypeName = Annotated[
+    str,
+    StringConstraints(pattern=f"^{TYPE_NAME}$"),
+    AfterValidator(_keep_registered),
+    Field(description="`episodic`, `semantic`, `procedural`, `reflective`, or a type that an application registered."),
+]
 ClaimedStatus = Literal["explicit", "observed", "inferred"]
 
 
@@ -110,27 +127,74 @@ class SpanIn(Shape):
     end: Annotated[int, Field(strict=True, ge=1, le=_INTEGER)]
 
 
-class EvidenceIn(Shape):
-    """The event a claim rests on, or a part of its words."""
+class DocumentIn(Shape):
+    """A document at a revision; the same revision is one source, whoever brings it."""
 
-    event_id: EventId
-    span: SpanIn | None = None
+    ref: Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_keep_printable)] = Field(
+        description="Which document: a path, an address, a name."
+    )
+    revision: Name = Field(description="Which state of it: a commit, a version, a date.")
+    quote: Content | None = Field(default=None, description="Its words there.")
+    position: OptionalName = Field(default="", description="Where in it: a heading, a page, lines.")
+
+
+class LowerIn(Shape):
+    """A lower memory at a version."""
+
+    id: Id
+    version: Annotated[int, Field(strict=True, ge=1, le=_INTEGER)]
+
+
+class EvidenceIn(Shape):
+    """What a claim rests on: an event or a part of its words, a document at a revision, or a lower memory."""
+
+    event_id: EventId | None = None
+    span: SpanIn | None = Field(default=None, description="Of an event; without it, all of its words.")
+    document: DocumentIn | None = None
+    memory: LowerIn | None = None
+
+    @model_validator(mode="after")
+    def _point_at_one(self) -> Self:
+        """Take one of the three, and a span only of an event."""
+        if len([one for one in (self.event_id, self.document, self.memory) if one is not None]) != 1:
+            raise PydanticCustomError("one_evidence", "send one of event_id, document and memory")
+        if self.span is not None and self.event_id is None:
+            raise PydanticCustomError("span_of_event", "a span is of an event")
+        return self
+
+
+class MentionIn(Shape):
+    """What the source calls the subject, where it does not name one by its key."""
+
+    words: Name = Field(description="The words, such as `Hans`.")
+    entity_type: Annotated[str, StringConstraints(max_length=64), AfterValidator(_keep_printable)] = Field(
+        default="", description="The declared type, if it is known; a new subject needs it."
+    )
+    is_uncertain: bool = Field(
+        default=False, strict=True, description="Nobody can tell whom the words mean: a person is asked."
+    )
 
 
 class _Claim(Shape):
     """What is claimed."""
 
-    subject: Annotated[str, StringConstraints(min_length=1, max_length=241)] = Field(
-        description="What it is about, `type:name` of a declared type."
+    subject: Annotated[str, StringConstraints(min_length=1, max_length=241)] | None = Field(
+        default=None, description="What it is about, `type:name` of a declared type. This or `subject_mention`."
     )
-    fact_key: Name = Field(description="The complete relation, such as `invoice.payment_terms_days`.")
+    subject_mention: MentionIn | None = Field(
+        default=None,
+        description="Whom the source speaks of in its own words. If several are called so, a person is asked.",
+    )
+    fact_key: Name = Field(
+        description="The complete relation, such as `invoice.payment_terms_days`; case and width make no other key."
+    )
     content: Content = Field(description="The claim in words.")
     value: Value = Field(
         default=None,
         description="The claimed value. Left out: the content itself. `null`: a claim of absence, which retracts.",
     )
     kind: CandidateKind = CandidateKind.FACT
-    memory_type: MemoryType = MemoryType.SEMANTIC
+    memory_type: MemoryTypeName = str(MemoryType.SEMANTIC)
     conditions: Conditions = Field(
         default_factory=dict, description="When it holds; other conditions are another memory."
     )
@@ -141,6 +205,19 @@ class _Claim(Shape):
     statement: Annotated[int, Field(strict=True, ge=0, le=_SMALLINT)] = Field(
         default=0, description="0, unless one source states several periods of one fact key."
     )
+
+    @model_validator(mode="after")
+    def _name_one(self) -> Self:
+        """Take a key or a mention, and not both."""
+        if (self.subject is None) == (self.subject_mention is None):
+            raise PydanticCustomError("one_subject", "send subject, or subject_mention, and not both")
+        return self
+
+    @property
+    def mention(self) -> Mention | None:
+        """The mention as the use cases take it."""
+        said = self.subject_mention
+        return None if said is None else Mention(said.words, said.entity_type, said.is_uncertain)
 
     @property
     def claimed_value(self) -> Any:
@@ -168,7 +245,11 @@ class CandidateIn(_Claim):
     )
 
     scope: ScopeIn
-    evidence: list[EvidenceIn] = Field(min_length=1, max_length=100, description="Events of the same scope.")
+    evidence: list[EvidenceIn] = Field(
+        min_length=1,
+        max_length=100,
+        description="Events of the same scope, documents, lower memories. `reflective` rests on lower memories alone.",
+    )
     epistemic_status: ClaimedStatus = "observed"
     task: OptionalName = ""
 
@@ -195,10 +276,15 @@ class MemoryIn(_Source, _Claim):
 
     text: Content | None = Field(default=None, description="The words of the source; else the content.")
     epistemic_status: ClaimedStatus = "explicit"
+    evidence: list[EvidenceIn] = Field(
+        default_factory=list,
+        max_length=100,
+        description="What it rests on beside its own event. `reflective` rests on lower memories alone.",
+    )
 
     def as_payload(self) -> dict[str, Any]:
         """Return what the event's record holds: the words, and everything that was claimed with them."""
-        claim = self.model_dump(mode="json", include=set(_Claim.model_fields), exclude_unset=True)
+        claim = self.model_dump(mode="json", include={*_Claim.model_fields, "evidence"}, exclude_unset=True)
         return {"text": self.content if self.text is None else self.text, "claim": claim}
 
 
@@ -214,7 +300,10 @@ class FiltersIn(Shape):
 
     subject: Name | None = None
     fact_key: Name | None = None
-    memory_type: MemoryType | None = None
+    memory_type: MemoryTypeName | None = None
+    modality: Modality | None = Field(
+        default=None, description="How strongly it is believed. What is refuted or forgotten is in no answer."
+    )
     conditions: Conditions = Field(
         default_factory=dict, description="What holds in the task: a memory whose condition says otherwise is left out."
     )

@@ -23,7 +23,7 @@ class FaultOut(Answer):
 
 
 class ProblemOut(Answer):
-    """A refusal (RFC 9457). Some codes add a field: `limit`, `right`, `reason`, `candidate_id`."""
+    """A refusal (RFC 9457). Some codes add a field: `limit`, `right`, `reason`, `candidate_id`, `memory_id`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -78,8 +78,8 @@ class EventStatusOut(Answer):
 
     event_id: str
     id: str
-    state: str = Field(description="`queued`, `running`, `succeeded` or `failed`.")
-    failure: str = Field(description="Why it failed, without content.")
+    state: str = Field(description="`queued`, `running`, `succeeded`, `failed` or `discarded`.")
+    failure: str = Field(description="Why it failed, or why a person gave it up, without content.")
     candidates: list[CandidateSummary]
 
 
@@ -253,6 +253,20 @@ class VersionOut(Answer):
     content_hash: str
 
 
+class LinkOut(Answer):
+    """The other end of a link between a memory and one that rests on it."""
+
+    memory_id: str
+    subject: str
+    fact_key: str
+    memory_type: str
+    version: int = Field(description="The lower memory's version that is rested on.")
+    current_version: int = Field(description="The lower memory's version now.")
+    rests: bool = Field(description="The claim rests on lower memories alone; false where it only cites this one.")
+    holds: bool = Field(description="Whether the lower memory still holds as it is rested on.")
+    reason: str = Field(description="The reason code why it does not.")
+
+
 class MemoryOut(Answer):
     """A memory as it holds now: the head's belief and the version that holds.
 
@@ -295,6 +309,8 @@ class MemoryOut(Answer):
     authority_revision: str
     content_hash: str | None
     conflict: ConflictOut | None
+    derived_from: list[LinkOut] = Field(description="The lower memories it rests on or cites, where you may read them.")
+    derived_into: list[LinkOut] = Field(description="The memories that rest on it or cite it, where you may read them.")
 
 
 class DecisionOut(Answer):
@@ -330,6 +346,21 @@ class HistoryOut(Answer):
     next_cursor: str | None
 
 
+class DocumentOut(Answer):
+    """A document at a revision."""
+
+    ref: str
+    revision: str
+    position: str
+
+
+class LowerOut(Answer):
+    """A lower memory at the version that was pointed at."""
+
+    memory_id: str
+    version: int
+
+
 class EvidenceOut(Answer):
     """One piece of evidence of one claim."""
 
@@ -343,6 +374,8 @@ class EvidenceOut(Answer):
     quote: str | None = Field(description="Null where it may not or can no longer be read; that disproves nothing.")
     span_start: int | None
     span_end: int | None
+    document: DocumentOut | None = Field(description="Where it points into a document and you may read it.")
+    memory: LowerOut | None = Field(description="Where it is a lower memory and you may read it.")
     digest_matches: bool | None
     availability: str
     value: JsonValue
@@ -455,6 +488,27 @@ class PrincipalOut(Answer):
     kind: str
     name: str
     tenant: str
+
+
+class PredicateOut(Answer):
+    """What is declared of one fact key, or of every key of a pattern with `*`."""
+
+    fact_key: str
+    name: str = Field(description="What people call it.")
+    cardinality: str = Field(description="`one`, or `many`: each value is a memory of its own.")
+    value_schema: Any = Field(description="JSON Schema of the normalised value; null: any value.")
+    normalisers: list[str] = Field(description="Applied in this order before the value is compared.")
+    sensitive: bool
+    requires_confirmation: bool
+    authority_group: str = Field(description="The role whose members may supersede each other's claims.")
+    yields_only_to_validation: bool
+
+
+class PredicatesPage(Answer):
+    """A page of declared keys."""
+
+    items: list[PredicateOut]
+    next_cursor: str | None
 
 
 class ScopeRights(Answer):
