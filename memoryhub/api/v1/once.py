@@ -10,12 +10,14 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from memoryhub.access.callers import Caller
 from memoryhub.api.v1.base import ApiView, answer_problem, render
 from memoryhub.api.v1.limits import KEY_CHARACTERS
 from memoryhub.api.v1.problems import Code, Problem
 from memoryhub.lib.hashing import sha256_hex
 from memoryhub.policy.screening import redact_forbidden
 from memoryhub.usecases.answer_once import Given, begin_answer, finish_answer, release_answer
+from memoryhub.usecases.ingest import list_own_patterns
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -57,7 +59,7 @@ def _answer_under_key(act: Callable[..., Any], view: ApiView, request: Request, 
     if answer.status_code >= _NOT_KEPT:
         release_answer(caller=caller, begun=begun)
         return answer
-    finish_answer(caller=caller, begun=begun, status=answer.status_code, answer=_keep(answer))
+    finish_answer(caller=caller, begun=begun, status=answer.status_code, answer=_keep(caller, answer))
     return answer
 
 
@@ -71,11 +73,13 @@ def _act(act: Callable[..., Any], view: ApiView, request: Request, path: dict[st
         return render(refusal)
 
 
-def _keep(answer: HttpResponse) -> str:
+def _keep(caller: Caller, answer: HttpResponse) -> str:
     """Return the answer as it is kept: without a secret that an id or a message repeats, should there be one."""
     headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
     body = answer.content.decode()
-    told, redactions = redact_forbidden(payload={"headers": headers, "body": json.loads(body)})
+    told, redactions = redact_forbidden(
+        payload={"headers": headers, "body": json.loads(body)}, own=list_own_patterns(caller=caller)
+    )
     if redactions:
         headers, body = told["headers"], json.dumps(told["body"], ensure_ascii=False)
     return json.dumps({"type": answer.headers["Content-Type"], "headers": headers, "body": body}, ensure_ascii=False)
