@@ -21,4 +21,9 @@ EVERY_SECOND = {"schedule": 1.0, "options": {"expires": 1.0}}
 app.conf.beat_schedule = {
     "look at jobs": {"task": "memoryhub.tasks.looks.look_at_jobs", **EVERY_SECOND},
     "look at outbox": {"task": "memoryhub.tasks.looks.look_at_outbox", **EVERY_SECOND},
+    "look at ledger": {
+        "task": "memoryhub.tasks.looks.look_at_ledger",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
 }

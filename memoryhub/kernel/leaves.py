@@ -49,12 +49,31 @@ _IN_SQL = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Name what of a row can be erased: its columns and its salt, in a table of its own or in the row itself."""
+    """Name what of a row can be erased: its columns and its salt, in a table of its own or in the row itself.
+
+    `beside` are columns of one more table with the same key, which are erased together with these.
+    """
 
     columns: Mapping[str, Form]
     salt: Form
     table: str = ""
     key: str = ""
+    beside_table: str = ""
+    beside: Mapping[str, Form] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        """What the columns' own table is called in the statements that read them."""
+        return "words" if self.table else "held"
+
+    def write_join_sql(self) -> str:
+        """Return what to join to a row called `held`."""
+        named = ((self.table, "words"), (self.beside_table, "beside"))
+        return " ".join(
+            f"LEFT JOIN {table} {name} ON {name}.tenant_id = held.tenant_id AND {name}.{self.key} = held.id"
+            for table, name in named
+            if table
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,24 +226,34 @@ _SECOND: tuple[Leaf, ...] = (
         instant="recorded_at",
     ),
 )
-SCHEMES: Mapping[int, tuple[Leaf, ...]] = {1: _FIRST, 2: _SECOND}
+# Which document, and where in it, goes with the quote.
+_THIRD: tuple[Leaf, ...] = tuple(
+    replace(leaf, words=replace(leaf.words, beside_table="evidence_documents", beside=_columns(json="payload")))
+    if leaf.table == "evidence" and leaf.words is not None
+    else leaf
+    for leaf in _SECOND
+)
+SCHEMES: Mapping[int, tuple[Leaf, ...]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 NEWEST_SCHEME = max(SCHEMES)
 
 
 def write_digest_sql(leaf: Leaf) -> tuple[str, str, str]:
     """Return the SQL of a row's digest and of its words' digest, of a row called `held`, and what to join for them."""
+    texts = _texts_sql(leaf.all_columns, "held")
     words = leaf.words
     if words is None:
-        return _digest_sql(leaf.table, leaf.all_columns, "held", "''"), "''", ""
-    owner = "words" if words.table else "held"
-    join = f"LEFT JOIN {words.table} words ON words.{words.key} = held.id" if words.table else ""
-    salt = _IN_SQL[words.salt].format(f"{owner}.salt")
-    of_words = f"CASE WHEN {owner}.salt IS NULL THEN '' ELSE {_digest_sql('words', words.columns, owner, salt)} END"
-    return _digest_sql(leaf.table, leaf.all_columns, "held", of_words), of_words, join
+        return _digest_sql(leaf.table, texts, "''"), "''", ""
+    salt = _IN_SQL[words.salt].format(f"{words.owner}.salt")
+    said = [*_texts_sql(words.columns, words.owner), *_texts_sql(words.beside, "beside")]
+    of_words = f"CASE WHEN {words.owner}.salt IS NULL THEN '' ELSE {_digest_sql('words', said, salt)} END"
+    return _digest_sql(leaf.table, texts, of_words), of_words, words.write_join_sql()
 
 
-def _digest_sql(name: str, columns: Mapping[str, Form], owner: str, last: str) -> str:
-    texts = [_IN_SQL[form].format(f'{owner}."{column}"') for column, form in columns.items()]
+def _texts_sql(columns: Mapping[str, Form], owner: str) -> list[str]:
+    return [_IN_SQL[form].format(f'{owner}."{column}"') for column, form in columns.items()]
+
+
+def _digest_sql(name: str, texts: Sequence[str], last: str) -> str:
     array = ", ".join((f"'{name}'", *texts, last))
     return f"encode(sha256(convert_to(json_build_array({array})::text, 'UTF8')), 'hex')"
 
@@ -237,7 +266,7 @@ def digest_row(*, leaf: Leaf, row: Mapping[str, Any], words_digest: str) -> str:
 def digest_words(*, words: Words, row: Mapping[str, Any], salt: Any) -> str:
     """Return the digest of what can be erased; empty when it was erased already, or never was there."""
     text = _write(words.salt, salt)
-    return "" if text is None else _digest("words", words.columns, row, text)
+    return "" if text is None else _digest("words", {**words.columns, **words.beside}, row, text)
 
 
 def _digest(name: str, columns: Mapping[str, Form], row: Mapping[str, Any], last: str) -> str:

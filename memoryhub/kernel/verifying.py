@@ -69,6 +69,9 @@ def check_chain(*, tenant_id: str, chain: Chain, since: int = 0) -> Iterator[Fin
             chain.horizons[seal.number] = seal.horizon
             last = seal
     chain.horizon = last.horizon if last else 0
+    ceiling = fetch_all(sql="SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint", params=[])[0][0]
+    if chain.horizon > ceiling:
+        chain.horizon = 0  # a server that counts anew: until it has sealed once, its rows look old and are not
     chain.newest_at = last.newest_at if last else None
     chain.entries = last.next_position - 1 if last else 0
     stray = fetch_all(
@@ -173,11 +176,11 @@ def _select_sql(leaves: Sequence[Leaf]) -> str:
     chosen = [_choose("held", name, columns.get(name, Form.PLAIN)) for name in names]
     join = ""
     if words is not None:
-        owner = "words" if words.table else "held"
-        join = f"LEFT JOIN {words.table} words ON words.{words.key} = held.id" if words.table else ""
-        names += [*words.columns, "salt", "has_words"]
-        chosen += [_choose(owner, name, form) for name, form in words.columns.items()]
-        chosen += [f"{owner}.salt", f"words.{words.key} IS NOT NULL" if words.table else "true"]
+        join = words.write_join_sql()
+        names += [*words.columns, *words.beside, "salt", "has_words"]
+        chosen += [_choose(words.owner, name, form) for name, form in words.columns.items()]
+        chosen += [_choose("beside", name, form) for name, form in words.beside.items()]
+        chosen += [f"{words.owner}.salt", f"words.{words.key} IS NOT NULL" if words.table else "true"]
     names += ["sealed_position", "sealed_table", "sealed_digest", "sealed_words"]
     sql = f"""
         SELECT {", ".join(chosen)}, entry.position, entry.table_name, entry.digest, entry.words_digest

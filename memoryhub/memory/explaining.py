@@ -328,6 +328,10 @@ _ERASURES = """
         FROM evidence_bodies words JOIN evidence item ON item.id = words.evidence_id
         WHERE words.tenant_id = %(tenant)s AND words.erased_at IS NOT NULL
         UNION ALL
+        SELECT 'evidence_documents', item.id, item.scope_id, ARRAY[item.id, item.source_id, item.event_id]
+        FROM evidence_documents words JOIN evidence item ON item.id = words.evidence_id
+        WHERE words.tenant_id = %(tenant)s AND words.erased_at IS NOT NULL
+        UNION ALL
         SELECT 'memory_candidates', id, scope_id, ARRAY[id, source_event_id] FROM memory_candidates
         WHERE tenant_id = %(tenant)s AND erased_at IS NOT NULL
         UNION ALL
@@ -362,6 +366,15 @@ _ERASURES = """
     UNION ALL
     SELECT evidence_id::text, 'somebody is said to have erased it, and it is whole' FROM evidence_bodies
     WHERE tenant_id = %(tenant)s AND erased_at IS NULL AND erased_by IS NOT NULL
+    UNION ALL
+    SELECT evidence_id::text, 'somebody is said to have erased it, and it is whole' FROM evidence_documents
+    WHERE tenant_id = %(tenant)s AND erased_at IS NULL AND erased_by IS NOT NULL
+    UNION ALL
+    SELECT coalesce(item.id, held.evidence_id)::text, 'a document is missing, or is of no evidence'
+    FROM (SELECT * FROM evidence_documents WHERE tenant_id = %(tenant)s) held
+    FULL JOIN (SELECT * FROM evidence WHERE tenant_id = %(tenant)s AND kind = 'document') item
+        ON item.id = held.evidence_id
+    WHERE item.id IS NULL OR held.evidence_id IS NULL
 """
 _REVOCATIONS = """
     SELECT held.id::text, 'nobody made it ' || held.mode

@@ -12,6 +12,7 @@ from memoryhub.celery import app
 from memoryhub.lib import clock
 from memoryhub.usecases.relay import relay_outbox
 from memoryhub.usecases.run_jobs import run_due_jobs
+from memoryhub.usecases.seal_ledger import seal_all
 from memoryhub.usecases.shift import Shift
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ def look_at_outbox() -> None:
     """Deliver one batch of the outbox."""
     if _outbox.goes_on() and relay_outbox(now=clock.now(), shift=_outbox):
         _look_again(look_at_outbox)
+
+
+@app.task
+def look_at_ledger() -> None:
+    """Seal what was committed since the last seal, and tell the witness."""
+    if not _is_over.is_set():
+        seal_all(now=clock.now())
 
 
 def _look_again(look: Task[[], None]) -> None:
