@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memoryhub.access.models import IdempotencyKey, Subject, SubjectAlias, SubjectMention
+from memoryhub.access.models import IdempotencyKey, ScreeningPattern, Subject, SubjectAlias, SubjectMention
 from memoryhub.access.operations import create_scope
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.extraction.models import ModelAnswer
@@ -15,7 +15,7 @@ from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
 from memoryhub.retrieval.operations import index_memory
-from memoryhub.types.enums import RevocationTarget
+from memoryhub.types.enums import CandidateKind, RevocationTarget
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
 from memoryhub.usecases.quoting import DocumentInput
@@ -55,6 +55,7 @@ def make_world() -> World:
         later = state_fact(cast, value="b", by=bob, key="undeclared", cycle=str(verb), at=EARLY + DAY)
         if verb is not None:
             _rule(cast, candidate_id=later.result.candidate_id, verb=verb)
+    state_fact(cast, value="proxy", key="outage.cause", kind=CandidateKind.LEAD)
     _leave_work(cast)
     _revoke_another(cast)
     with tenant_context(cast.tenant_id):
@@ -141,6 +142,7 @@ def _add_rows(cast: Cast) -> None:
     subject_id = fetch_all(sql="SELECT id FROM subjects ORDER BY id LIMIT 1", params=[])[0][0]
     SubjectAlias.objects.create(tenant=tenant, subject_id=subject_id, key_digest="a", label="alias")
     SubjectMention.objects.create(tenant=tenant, subject_id=subject_id, mention_digest="m", label="mention")
+    ScreeningPattern.objects.create(tenant=tenant, kind="number", pattern="KD-[0-9]+", created_at=now)
     Subject.objects.create(tenant=tenant, key_digest="u", label="he", is_unclear=True, created_at=now)
 
 
@@ -175,6 +177,11 @@ _LONE = (
     ("memory_candidates", {"fact_key": "lone", "status": "pending"}),
 )
 _IDS = {
+    "lead": "SELECT id FROM memory_candidates WHERE kind = 'lead'",
+    "lead_claim": "SELECT claim.id FROM memory_evidence claim JOIN memory_candidates held"
+    " ON held.id = claim.candidate_id WHERE held.kind = 'lead'",
+    "lead_version": "SELECT part.id FROM memory_versions part JOIN memory_candidates held"
+    " ON held.id = part.candidate_id WHERE held.kind = 'lead'",
     "basis": "SELECT basis.id FROM memory_bases basis JOIN memory_heads head ON head.id = basis.memory_id"
     " WHERE head.fact_key = 'rests.first'",
     "upper_basis": "SELECT basis.id FROM memory_bases basis JOIN memory_heads head ON head.id = basis.memory_id"

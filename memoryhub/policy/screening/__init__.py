@@ -1,4 +1,4 @@
-"""Screening: what must never be stored, and what speaks to the agent instead of about the world. Pure.
+"""L2, screening: what must never be stored, and what speaks to the agent instead of about the world. Pure.
 
 Source: Seed 000 §4.1 and §5.2; ADR 0002, ADR 0023. A marker takes the place of forbidden material before anything is
 stored, and says only what kind of thing stood there.

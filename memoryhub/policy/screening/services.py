@@ -1,4 +1,4 @@
-"""Keys of services by their published shapes: a well-kept detector does this, see ADR 0022. Pure: it asks nobody."""
+"""Keys of services by their published shapes: a well-kept detector does this, see ADR 0023. Pure: it asks nobody."""
 
 from __future__ import annotations
 
