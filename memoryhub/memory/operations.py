@@ -385,14 +385,26 @@ def _add_parts(payload: dict[str, Any], candidate: CandidateRecord, state: Memor
                 "replaced_digest": part.replaced_digest,
                 "source_event_ids": sorted(source.key for source in part.supporters if source.kind == "event"),
                 "independent": count_supporting_lineages(part=part, claims=claims),
-                "validation_method": "review" if part.validated else "",
-                "reviewed_by": None,
-                "validated_at": None,
+                "is_validated": part.validated,
+                **_describe_validation(part, candidate, changes.claim),
                 "valid_from": part.valid.start.isoformat(),
                 "valid_to": _iso(part.valid.end),
             }
             for number, (row_id, part) in enumerate(written, start=1)
         ]
+
+
+def _describe_validation(part: Part, candidate: CandidateRecord, claim: Claim | None) -> dict[str, Any]:
+    """Return who validated a part just now; what was validated before, the commit finds on the part it was."""
+    validation = candidate.validation
+    if validation is None or claim is None or not part.validated or claim.source not in part.supporters:
+        return {}
+    return {
+        "validation_method": validation.method,
+        "reviewed_by": claim.author.principal,
+        "validated_at": claim.observed_at.isoformat(),
+        "review_after": _iso(validation.review_after),
+    }
 
 
 def _add_conflict(payload: dict[str, Any], candidate: CandidateRecord, state: MemoryState, changes: Changes) -> None:

@@ -34,6 +34,14 @@ class AfterRecall:
 
 
 @dataclass(frozen=True, slots=True)
+class Validation:
+    """Hold how a reviewer validated a claim, and when somebody is to look at it again, if ever."""
+
+    method: str
+    review_after: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateRecord:
     """Hold one candidate as it was proposed, with what its event adds.
 
@@ -86,6 +94,7 @@ class CandidateRecord:
     rule_digest: str = ""
     status: str = "pending"
     memory_id: str | None = None
+    validation: Validation | None = None
     subject_unclear: bool = False
     source_kind: str = "event"
     source_id: str = ""

@@ -64,6 +64,7 @@ def _to_key(part: Part) -> tuple[object, ...]:
         part.opener,
         part.since,
         part.replaced_digest,
+        part.validated,
     )
 
 

@@ -295,6 +295,8 @@ def _name_support(
         # Another claim begins at the same instant and comes after it in order: nothing of this one holds, though
         # what the other replaced may now be this one.
         return MergeAction.ATTACH_EVIDENCE if changes_record else MergeAction.NO_OP, "settled_by_order"
+    if claim.validated and difference.write:
+        return MergeAction.ATTACH_EVIDENCE, "validated"
     if changes_record or _is_independent(claim, claims, new):
         return MergeAction.ATTACH_EVIDENCE, _ATTACHES[claim.stance]
     return MergeAction.NO_OP, "lineage_already_counted"

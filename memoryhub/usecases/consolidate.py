@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 20
 PROPOSE = "propose_memory"
 INGEST = "ingest_event"
+REVIEW = "review_memory"
+BY_REVIEWER = "review"
 TASK = "task"  # the reserved condition of what holds for one task alone
 _SILENT = Speech(instructs=False, claims_authority=False)
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -95,11 +97,13 @@ def settle_candidate(
     evidence: Sequence[Mapping[str, Any]] = (),
     new_candidate: Mapping[str, Any] | None = None,
     state: MemoryState | None = None,
+    confirmed: bool = False,
 ) -> Consolidated:
     """Decide and commit inside an open transaction, again for every other writer that was faster.
 
     `state` is what was read already, for the first attempt. With `requeues`, work begun under an older epoch goes
     back to the queue; without it (an explicit write, begun in this very transaction) it goes on under the new one.
+    `confirmed` says that a person who may has looked at it: then nobody is asked.
 
     Raises:
         StaleHead: `MAX_ATTEMPTS` other writers were faster.
@@ -130,6 +134,7 @@ def settle_candidate(
             echo=state.echo,
             is_barred=barred or state.barrier is not None,
             may=authorised and state.may,
+            confirmed=confirmed,
         )
         decision, state = decide_on(
             tenant_id=tenant_id, candidate=candidate, facts=facts, state=state, policy=policy, now=now, epoch=epoch
@@ -172,6 +177,8 @@ def _without_words(
 
 def right_to_propose(*, candidate: CandidateRecord) -> str:
     """Return the right the proposer needs: what an extractor reads out of an event came in with the event."""
+    if candidate.extractor == BY_REVIEWER:
+        return REVIEW
     return PROPOSE if candidate.extractor == "caller" else INGEST
 
 

@@ -170,17 +170,19 @@ def receive_events(*, caller: Caller, events: Sequence[EventInput], now: datetim
     return [result for result in results if result is not None]
 
 
-def describe_event(*, desk: Desk, event: EventInput, now: datetime) -> dict[str, Any]:
+def describe_event(*, desk: Desk, event: EventInput, now: datetime, right: str = "ingest_event") -> dict[str, Any]:
     """Return the record of an event: forbidden material is gone before anything is stored.
+
+    `right` is what the caller needs on the scope; a reviewer's own statement comes in with the right to review.
 
     Raises:
         ScopeNotFound: there is no such scope that the caller may know of.
-        ScopeForbidden: the right `ingest_event` is missing.
+        ScopeForbidden: the right is missing.
         ActorForbidden: the token may not speak for others.
         ActorNotFound: no such principal.
     """
     caller = desk.caller
-    scope = desk.find_scope(name=event.scope, right="ingest_event")
+    scope = desk.find_scope(name=event.scope, right=right)
     actor = desk.find_actor(username=event.actor)
     own = list_own_patterns(caller=caller)
     payload, redactions = redact_forbidden(payload=event.payload, own=own)

@@ -245,10 +245,11 @@ BEGIN
             candidate_id, decision_id, content, value, value_digest, is_absent, epistemic_status, state,
             supersedes, author_id, author_rank, author_groups, opener, since, replaced_digest, source_event_ids,
             evidence_refs, independent_evidence_count, validation_method, reviewed_by_id, validated_at,
-            occurred_at, ingested_at, valid_from, valid_to, recorded_from, retention_class, access_policy_id,
-            deletion_epoch, authority_revision, content_hash)
+            review_after, occurred_at, ingested_at, valid_from, valid_to, recorded_from, retention_class,
+            access_policy_id, deletion_epoch, authority_revision, content_hash)
         SELECT n.id, v_tenant, v_memory, v_version, n.part, 1, v_scope, n.candidate, (p#>>'{decision,id}')::uuid,
-            made.content, made.value, made.value_digest, made.value_digest IS NULL, made.epistemic_status,
+            made.content, made.value, made.value_digest, made.value_digest IS NULL,
+            CASE WHEN n.is_validated THEN 'validated' ELSE made.epistemic_status END,
             CASE WHEN n.id = ANY (v_reviewed) THEN 'needs_review' ELSE 'active' END, n.supersedes, n.author,
             n.author_rank, n.author_groups, n.opener, n.since,
             n.replaced_digest, n.source_event_ids,
@@ -257,17 +258,27 @@ BEGIN
                   JOIN evidence item ON item.tenant_id = v_tenant AND item.id = link.evidence_id
                   WHERE link.tenant_id = v_tenant AND link.candidate_id = n.candidate
                   ORDER BY item.evidence_key),
-            n.independent, n.validation_method,
-            n.reviewed_by, n.validated_at, made.occurred_at, event.ingested_at, n.valid_from, n.valid_to,
+            n.independent, coalesce(n.validation_method, before.validation_method, ''),
+            coalesce(n.reviewed_by, before.reviewed_by_id), coalesce(n.validated_at, before.validated_at),
+            CASE WHEN n.validation_method IS NULL THEN before.review_after ELSE n.review_after END,
+            made.occurred_at, event.ingested_at, n.valid_from, n.valid_to,
             v_recorded, event.retention_class, owner.access_policy_id, v_epoch, '', made.content_hash
         FROM jsonb_to_recordset(p->'parts') AS n (id uuid, part smallint, candidate uuid, supersedes uuid,
             author uuid, author_rank smallint, author_groups text[], opener text, since timestamptz,
             replaced_digest text, source_event_ids uuid[], independent int,
-            validation_method text, reviewed_by uuid, validated_at timestamptz, valid_from timestamptz,
-            valid_to timestamptz)
+            is_validated boolean, validation_method text, reviewed_by uuid, validated_at timestamptz,
+            review_after timestamptz, valid_from timestamptz, valid_to timestamptz)
         JOIN memory_candidates made ON made.tenant_id = v_tenant AND made.id = n.candidate
         JOIN source_events event ON event.tenant_id = v_tenant AND event.id = made.source_event_id
-        JOIN scopes owner ON owner.tenant_id = v_tenant AND owner.id = v_scope;
+        JOIN scopes owner ON owner.tenant_id = v_tenant AND owner.id = v_scope
+        -- What was validated stays so when its period is cut: by whom stands on the part that it was.
+        LEFT JOIN LATERAL (
+            SELECT held.validation_method, held.reviewed_by_id, held.validated_at, held.review_after
+            FROM memory_versions held
+            WHERE n.is_validated AND held.tenant_id = v_tenant AND held.memory_id = v_memory
+              AND held.validation_method <> '' AND held.value_digest IS NOT DISTINCT FROM made.value_digest
+            ORDER BY held.recorded_from DESC, held.part LIMIT 1
+        ) before ON true;
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         IF v_rows <> jsonb_array_length(p->'parts') THEN
             RAISE EXCEPTION 'a part has no candidate' USING ERRCODE = 'restrict_violation',
