@@ -23,7 +23,7 @@ def preview_acceptance(*, case: Case, now: datetime) -> Decision:
         source = source_of(case.candidate)
         return _preview_ruling(case, now, settles=frozenset({source}), winner=source)
     return decide(
-        candidate=describe_facts(candidate=case.candidate, confirmed=True),
+        candidate=describe_facts(candidate=case.candidate, echo=case.state.echo, confirmed=True),
         claims=case.state.claims,
         rulings=case.state.rulings,
         predicate=case.state.predicate,

@@ -31,7 +31,6 @@ _VERSION = """
     SELECT head.version, coalesce(max(made.resulting_version), 0)
     FROM memory_heads head
     LEFT JOIN merge_decisions made ON made.tenant_id = head.tenant_id AND made.memory_id = head.id
-        AND NOT made.requires_person
     WHERE head.tenant_id = %s AND head.id = %s GROUP BY head.version
 """
 
