@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, decide_ruling
+from memoryhub.policy.reflection import Followed, Held, decide_followed, rest_all
 from memoryhub.types.claims import Claim, OpenConflict, Part, Ruling, SourceIdentity
 from memoryhub.types.decision import Belief, CandidateFacts, Changes, Decision, PredicateFacts
 from memoryhub.types.enums import MergeAction, Stance
@@ -118,6 +119,23 @@ class MemoryLedger:
             now=now,
         )
         memory.rulings.append(ruling)
+        _record(memory, decision, now)
+        return decision
+
+    def follow(self, *, key: str, followed: Followed, now: datetime) -> Decision:
+        """Record what a change of a lower memory did to the one under `key`; its bases are inputs, as laid."""
+        memory = self.memories[key]
+        held = Held(
+            memory_type=memory.memory_type,
+            claims=tuple(memory.claims.values()),
+            rulings=tuple(memory.rulings),
+            bases={},
+            parts=tuple(held.part for held in memory.list_current()),
+            predicate=memory.predicate,
+        )
+        decision = decide_followed(held=held, followed=followed, policy=self.policy, now=now)
+        for claim in rest_all(held=held, bases=followed.bases, policy=self.policy):
+            memory.claims[claim.source] = claim
         _record(memory, decision, now)
         return decision
 

@@ -15,20 +15,23 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
-from memoryhub.memory.loading import load_candidate, parse_source
+from memoryhub.memory.exceptions import SourceRevoked
+from memoryhub.memory.loading import load_candidate, parse_source, read_echo
 from memoryhub.memory.models import Predicate
 from memoryhub.policy.ledger import MemoryLedger
 from memoryhub.policy.merge import MergePolicy
+from memoryhub.retrieval.operations import RunItem, record_run
 from memoryhub.types.claims import Ruling
 from memoryhub.types.decision import PredicateFacts
-from memoryhub.types.enums import CandidateKind, Cardinality, EpistemicStatus, Stance
+from memoryhub.types.enums import CandidateKind, Cardinality, EpistemicStatus, Stance, UsageOutcome
 from memoryhub.types.temporal import AsOf
 from memoryhub.usecases.consolidate import describe_facts
-from memoryhub.usecases.ingest import EventInput
+from memoryhub.usecases.ingest import EventInput, digest_session
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput
 from memoryhub.usecases.review import DateRefused, Resolution, Verb, VerbNotPossible, resolve_review
 from memoryhub.usecases.write_memory import write_memory
 from tests.cast import Cast, make_cast
+from tests.integration.reflecting import follow_again, is_followed
 
 SCOPE = ("project", "platform")
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,6 +55,7 @@ class History:
         self.now = RECORDED
         self.done: Counter[str] = Counter()
         self.said: list[CandidateInput] = []
+        self.written: list[str] = []
         with tenant_context(self.cast.tenant_id):
             Predicate.objects.create(tenant=self.cast.tenant, fact_key="asks.first", requires_confirmation=True)
             Predicate.objects.create(tenant=self.cast.tenant, fact_key="has.many", cardinality=Cardinality.MANY)
@@ -81,18 +85,49 @@ class History:
             payload={"text": "somebody says something"},
             actor=draw.choice([None, cast.alice.username, cast.bob.username, cast.carol.username]),
             source_seq=draw.randrange(3),
+            session=draw.choice(["", "first session", "second session"]),
         )
+        if self.written and draw.random() < 0.1:
+            self._recall(draw.choice(["first session", "second session"]))
         proposal = self._propose(event)
         if self.said and draw.random() < 0.2:  # said again, with reference to the first time: no lineage of its own
             first = draw.choice(self.said)
             proposal = replace(first, evidence=(*proposal.evidence, first.evidence[0]))
-        written = write_memory(caller=self.caller, event=event, proposal=proposal, now=self.now)
+        try:
+            written = write_memory(caller=self.caller, event=event, proposal=proposal, now=self.now)
+        except SourceRevoked:  # it refers to what was taken back meanwhile
+            self.done["SourceRevoked"] += 1
+            return
         self.said.append(proposal)
+        if written.result.memory_id is not None:
+            self.written.append(written.result.memory_id)
         self.done[written.result.action] += 1
         if draw.random() < 0.1:
             again = write_memory(caller=self.caller, event=event, proposal=proposal, now=self.now)
             assert again.is_replay
             assert again.result.candidate_id == written.result.candidate_id
+
+    def _recall(self, session: str) -> None:
+        """Give some memories to the agent in a session, as an answer does."""
+        told = sorted({self.random.choice(self.written) for _ in range(3)})
+        with tenant_context(self.tenant_id):
+            record_run(
+                tenant_id=self.tenant_id,
+                principal_id=self.caller.principal_id,
+                scope_epochs={},
+                query_digest="",
+                session_key=digest_session(caller=self.caller, session=session),
+                valid_at=self.now,
+                recorded_at=self.now,
+                policy_version="",
+                top_k=len(told),
+                items=[
+                    RunItem(memory_id=one, version=1, outcome=UsageOutcome.RETRIEVED, position=0, score={}, reason="")
+                    for one in told
+                ],
+                now=self.now,
+            )
+        self.done["recall"] += 1
 
     def _propose(self, event: EventInput) -> CandidateInput:
         draw, begins = self.random, event.occurred_at
@@ -184,7 +219,8 @@ _DECISIONS = """
     SELECT coalesce(decision.memory_id::text, 'candidate ' || decision.candidate_id), decision.candidate_id::text,
         decision.action, decision.reason, decision.requires_person, decision.decider_id IS NOT NULL,
         decision.recorded_at, decision.resulting_version = head.version, head.derived_at, candidate.fact_key,
-        ruling.id::text, ruling.settles, ruling.winner, ruling.effective_from, ruling.sequence, ruling.keeps_conflict
+        decision.id::text, decision.facts->'echo', ruling.id::text, ruling.settles, ruling.winner,
+        ruling.effective_from, ruling.sequence, ruling.keeps_conflict
     FROM merge_decisions decision
     JOIN memory_candidates candidate ON candidate.id = decision.candidate_id
     LEFT JOIN memory_heads head ON head.id = decision.memory_id
@@ -207,18 +243,22 @@ def replay_ledger(*, tenant_id: str) -> Replay:
         policy=MergePolicy(), predicates={row[0]: declared[row[9]] for row in rows if row[9] in declared}
     )
     oracle, differing = Oracle(), []
-    for key, candidate_id, action, reason, asks, by_person, recorded, is_last, derived, _, *ruled in rows:
+    for key, candidate_id, action, reason, asks, by_person, recorded, is_last, derived, _, made, echo, *ruled in rows:
         candidate = candidates[candidate_id]
         assert candidate is not None
-        now = derived if is_last and action not in ("NO_OP", "REJECT") and not asks else recorded
+        follows = is_followed(reason)
+        now = derived if is_last and action not in ("NO_OP", "REJECT") and (follows or not asks) else recorded
         before = ledger.memories[key].last_recorded if key in ledger.memories else None
         if ruled[0] is not None:
             decision = ledger.rule(key=key, ruling=_read_ruling(ruled), now=now)
+        elif follows:
+            decision = follow_again(ledger, tenant_id=tenant_id, key=key, decision_id=made, now=now)
         elif action == "REJECT" and by_person:
             continue  # a person's refusal of a question: no policy decided
         else:
             facts = describe_facts(
                 candidate=candidate,
+                echo=read_echo(None if echo is None else _read(echo)),
                 is_barred=reason == "barred_by_revocation",
                 may=reason != "scope_not_authorised",
                 confirmed=by_person,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.lib.ids import new_id
-from memoryhub.types.enums import MemoryType
+from memoryhub.policy.ledger import MemoryLedger
+from memoryhub.policy.reflection import FELL, Followed
+from memoryhub.types.basis import Basis, LowerBelief
+from memoryhub.types.claims import SourceIdentity
+from memoryhub.types.decision import Decision
+from memoryhub.types.enums import MemoryType, MergeAction, Trust
 from memoryhub.usecases.ingest import EventInput
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput
 from memoryhub.usecases.quoting import MemoryInput
@@ -113,3 +119,56 @@ def look_again(cast: Cast, memory_id: str | None, verb: Verb, **more: Any) -> Re
         item_id=item_id, verb=verb, expected_version=more.pop("version", version), reason="not_supported", **more
     )
     return resolve_review(caller=cast.person(cast.rita), resolution=resolution, now=clock.now())
+
+
+def is_followed(reason: str) -> bool:
+    """Tell whether a decision followed a change of a lower memory, or let one stand that had lost what it rested on."""
+    return reason.startswith(FELL) or reason == "kept_after_review"
+
+
+def follow_again(ledger: MemoryLedger, *, tenant_id: str, key: str, decision_id: str, now: datetime) -> Decision:
+    """Replay such a decision in a ledger: what was laid is its input, the belief and the versions are derived."""
+    with tenant_context(tenant_id, read_only=True):
+        action, reason, asks = fetch_all(
+            sql="SELECT action, reason, requires_person FROM merge_decisions WHERE id = %s", params=[decision_id]
+        )[0]
+        laid = fetch_records(
+            sql="""
+                SELECT claim.source_kind, claim.source_id::text, claim.statement, basis.lower_id::text,
+                    basis.lower_version, basis.value_digest, basis.weight, basis.observed_at, basis.roots::text[],
+                    basis.principals::text[], basis.trust, basis.lineages, basis.carries, basis.share
+                FROM memory_bases basis JOIN memory_evidence claim ON claim.memory_id = basis.memory_id
+                    AND claim.candidate_id = basis.candidate_id
+                WHERE basis.decision_id = %s ORDER BY basis.lower_id
+            """,
+            params=[decision_id],
+        )
+        starts = fetch_all(sql="SELECT valid_from FROM memory_versions WHERE decision_id = %s", params=[decision_id])
+    bases: dict[SourceIdentity, list[Basis]] = {}
+    for row in laid:
+        source = SourceIdentity(row["source_kind"], row["source_id"], row["statement"])
+        bases.setdefault(source, []).append(_read_basis(row))
+    begun = {row[0] for row in starts}
+    parts = tuple(held.part for held in ledger.memories[key].list_current() if held.part.valid.start in begun)
+    followed = Followed(
+        MergeAction(action), reason, bases, reviews=parts if asks else (), restores=() if asks else parts
+    )
+    return ledger.follow(key=key, followed=followed, now=now)
+
+
+def _read_basis(row: dict[str, Any]) -> Basis:
+    return Basis(
+        lower=row["lower_id"],
+        version=row["lower_version"],
+        value_digest=row["value_digest"],
+        belief=LowerBelief(
+            weight=row["weight"],
+            observed_at=row["observed_at"],
+            roots=frozenset(row["roots"]),
+            principals=frozenset(row["principals"]),
+            trust=Trust(row["trust"]),
+            lineages=row["lineages"],
+        ),
+        carries=row["carries"],
+        share=row["share"],
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from django.core.management import CommandError, call_command
 
 from memoryhub.access.queries import ScopeForbidden
 from memoryhub.lib import clock
@@ -105,6 +108,30 @@ def test_what_rests_on_it_follows(cast: Cast) -> None:
     assert list_items(cast, upper) == [("open", "lower_in_review", "")]
     relay()
     assert_clean(cast)
+
+
+def test_the_command_says_what_it_did(cast: Cast) -> None:
+    said = state_fact(cast, value="4.1.0").result
+    key = find_evidence(cast, said.candidate_id)
+    out = StringIO()
+    call_command("lose_evidence", key, "expired", username=cast.alice.username, stdout=out)
+    assert "that wait for a person: 1" in out.getvalue()
+    assert look(cast, said.memory_id).states == ["needs_review"]
+    for name in (cast.alice.username, cast.bob.username, cast.charlie.username, "nobody"):
+        with pytest.raises(CommandError):
+            call_command("lose_evidence", key, "available", username=name)
+
+
+def test_the_command_says_what_it_did(cast: Cast) -> None:
+    said = state_fact(cast, value="4.1.0").result
+    key = find_evidence(cast, said.candidate_id)
+    out = StringIO()
+    call_command("lose_evidence", key, "expired", username=cast.alice.username, stdout=out)
+    assert "that wait for a person: 1" in out.getvalue()
+    assert look(cast, said.memory_id).states == ["needs_review"]
+    for name in (cast.alice.username, cast.bob.username, cast.charlie.username, "nobody"):
+        with pytest.raises(CommandError):
+            call_command("lose_evidence", key, "available", username=name)
 
 
 def test_only_who_administers_the_scope_may_say_so(cast: Cast) -> None:

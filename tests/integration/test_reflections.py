@@ -18,6 +18,7 @@ from memoryhub.usecases.review import EvidenceGone, ItemStale, Verb, VerbNotPoss
 from memoryhub.usecases.revoke import revoke
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
+from tests.integration.histories import replay_ledger, write_tables
 from tests.integration.reflecting import SCOPE, ask, list_items, look, look_again, reflect, relay
 from tests.ledger import assert_ledger_is_clean
 
@@ -188,6 +189,36 @@ def test_a_change_reaches_any_height(cast: Cast) -> None:
     look_again(cast, uppers[1], Verb.KEEP)
     relay()
     assert [look(cast, memory_id).states for memory_id in uppers[1:]] == [["active"]] * 4
+    assert_clean(cast)
+
+
+def test_the_replayed_record_is_the_stored_state(cast: Cast) -> None:
+    """What followed is replayed from what was laid: beliefs, versions and parts are the same, byte for byte."""
+    first, second = state(cast, confidence=0.4), state(cast, cycle="4.2")
+    upper = str(reflect(cast, (first, 1), (second, 1)).result.memory_id)
+    reflect(cast, (upper, 1), key="release.manner")
+    relay()
+    state(cast, by=cast.bob.username)
+    relay()
+    state(cast, value="4.1.9", at=EARLY + DAY)
+    relay()
+    look_again(cast, upper, Verb.KEEP)
+    relay()
+    state(cast, value="4.2.9", cycle="4.2", at=EARLY + DAY)
+    relay()
+    look_again(cast, upper, Verb.REJECT)
+    relay()
+    assert look(cast, upper).reasons == [
+        "first_claim",
+        "lower_moved",
+        "lower_superseded",
+        "kept_after_review",
+        "lower_superseded",
+        "ruled",
+    ]
+    replay = replay_ledger(tenant_id=cast.tenant_id)
+    assert replay.differing == []
+    assert replay.ledger.write_canonical() == write_tables(tenant_id=cast.tenant_id)
     assert_clean(cast)
 
 
