@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memoryhub.policy.admission import CHECKS, admit_candidate
+from memoryhub.policy.admission import CHECKS, QUESTIONS, admit_candidate
 from memoryhub.types.decision import Admission, PredicateFacts
 from memoryhub.types.enums import (
     CandidateKind,
@@ -42,6 +44,17 @@ HELD = {"equivalent_held": [A]}
 
 def test_the_checks_stand_in_their_order() -> None:
     assert [check.name for check in CHECKS] == list(FAILURES)
+
+
+def test_the_reference_lists_every_reason_code_in_order() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/policies.md").read_text()
+    chapter = page[page.index("## Admission, version 1") : page.index("### Screening")]
+    told = re.findall(r"^\|(?: `\w+` | )\| `(\w+)` \|.*\| `(?:REJECT|NO_OP)` \|$", chapter, re.MULTILINE)
+    assert told == [reason.code for check in CHECKS for reason in check.reasons]
+    named = re.findall(r"^\| `(\w+)` \| `\w+` \|", chapter, re.MULTILINE)
+    assert named == [check.name for check in CHECKS]
+    asked = re.findall(r"^\| `(\w+)` \| [^`|]", chapter, re.MULTILINE)
+    assert asked == [question.code for question in QUESTIONS]
 
 
 @pytest.mark.parametrize("name", FAILURES)

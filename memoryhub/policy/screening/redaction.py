@@ -21,6 +21,7 @@ _NAMING = frozenset({"name", "key", "factkey", "field", "variable", "attribute",
 _MAYBE_SECRET_NAMES = frozenset({"token", "authorization", "proxyauthorization"})
 _REASONING_NAMES = frozenset({"reasoningcontent", "thinking", "chainofthought", "redactedthinking"})
 _CLAUSE_ENDS = re.compile(r"[.!?](?=\s|$)|[;。；！？\n]")
+_SHORT_WORD = re.compile(r"[a-z_]{0,15}")  # such as the name of a field: no pattern takes it out
 _SHORTEST_CLAUSE = 4  # letters and digits
 _SHORTEST_ENCODED = 16
 _SHORTEST_REPEATED = 6
@@ -122,6 +123,14 @@ class _Redactor:
         return shown
 
     def _mask(self, text: str, pointer: str) -> str:
+        if _SHORT_WORD.fullmatch(text) is None:
+            text = self._mask_known(text, pointer)
+        for pattern in self.own:
+            for match in reversed(list(pattern.expression.finditer(text))):
+                text = self._put_marker(text, match.span(), pattern.kind, pointer)
+        return text
+
+    def _mask_known(self, text: str, pointer: str) -> str:
         text = self._mask_prose(text, pointer)
         for start, end in find_service_keys(text=text):
             if MARKER.search(text, start, end) is None:
@@ -131,9 +140,6 @@ class _Redactor:
                 kind = _find_prose(told)
                 if kind:
                     text = self._put_marker(text, (start, end), kind, pointer)
-        for pattern in self.own:
-            for match in reversed(list(pattern.expression.finditer(text))):
-                text = self._put_marker(text, match.span(), pattern.kind, pointer)
         return text
 
     def _put_marker(self, text: str, span: tuple[int, int], kind: str, pointer: str) -> str:
