@@ -85,8 +85,8 @@ def test_both_clocks_answer_as_the_dict_does(
 ) -> None:
     """Ask; write more and ask again; revoke one subject and ask again."""
     history = History(seed=SEED)
-    pairs = at_scale(10_000, 200_000)
-    history.grow(at_scale(250, 5_000))
+    pairs = at_scale(10_000, 50_000)
+    history.grow(at_scale(250, 1_500))
     first = draw_questions(history, count=pairs // 2)
     answers = ask_tables(history, first)
     assert count_differences(answers, ask_oracle(history, first)) == 0
@@ -95,7 +95,7 @@ def test_both_clocks_answer_as_the_dict_does(
 
     then = history.now
     history.now += HOUR  # its clock runs backwards at times, but not by that much
-    history.grow(at_scale(100, 2_000))
+    history.grow(at_scale(100, 500))
     settled = [number for number, (_, as_of) in enumerate(first) if as_of.recorded_at < then]
     again = ask_tables(history, [first[number] for number in settled])
     assert count_differences(again, [answers[number] for number in settled]) == 0

@@ -28,7 +28,7 @@ def test_the_replayed_record_is_the_stored_state(
     at_scale: Callable[[int, int], int], promise_report: PromiseReport
 ) -> None:
     """Replay random histories twice each; every decision and every byte is the same."""
-    histories, steps = at_scale(5, 40), at_scale(250, 4_000)
+    histories, steps = at_scale(5, 20), at_scale(250, 1_000)
     done: Counter[str] = Counter()
     for seed in range(SEED, SEED + histories):
         history = History(seed=seed)
