@@ -10,7 +10,7 @@ from memoryhub.migrations._sql import put_sql
 class Migration(migrations.Migration):
     """Put the functions anew whose effects the ledger verifies."""
 
-    dependencies = [("memoryhub", "0014_kernel_surface")]
+    dependencies = [("memoryhub", "0015_validate_parts")]
     operations = [
         put_sql(
             ("memory", "requeue_candidate_v1"), ("memory", "commit_decision_v1"), ("erasure", "raise_barrier_v1")
