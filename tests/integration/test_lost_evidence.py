@@ -122,18 +122,6 @@ def test_the_command_says_what_it_did(cast: Cast) -> None:
             call_command("lose_evidence", key, "available", username=name)
 
 
-def test_the_command_says_what_it_did(cast: Cast) -> None:
-    said = state_fact(cast, value="4.1.0").result
-    key = find_evidence(cast, said.candidate_id)
-    out = StringIO()
-    call_command("lose_evidence", key, "expired", username=cast.alice.username, stdout=out)
-    assert "that wait for a person: 1" in out.getvalue()
-    assert look(cast, said.memory_id).states == ["needs_review"]
-    for name in (cast.alice.username, cast.bob.username, cast.charlie.username, "nobody"):
-        with pytest.raises(CommandError):
-            call_command("lose_evidence", key, "available", username=name)
-
-
 def test_only_who_administers_the_scope_may_say_so(cast: Cast) -> None:
     said = state_fact(cast, value="4.1.0").result
     key = find_evidence(cast, said.candidate_id)

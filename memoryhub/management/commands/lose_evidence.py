@@ -27,7 +27,7 @@ class Command(BaseCommand):
         """Take the evidence, what became of it, and who says so."""
         parser.add_argument("evidence", help="its id, as the API shows it: ev_…")
         parser.add_argument("availability", choices=[str(state) for state in (*LOST, Availability.AVAILABLE)])
-        parser.add_argument("--as", dest="username", required=True, help="user name of who administers the scope")
+        parser.add_argument("--by", dest="username", required=True, help="user name of who administers the scope")
 
     def handle(self, **options: Any) -> None:
         """Change it, and say what that did to memories."""
