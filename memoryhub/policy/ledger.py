@@ -5,13 +5,14 @@ A replay of a ledger of candidates and rulings in it must give the state that th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, decide_ruling
 from memoryhub.policy.reflection import Followed, Held, decide_followed, rest_all
+from memoryhub.policy.withdrawal import decide_withdrawal
 from memoryhub.types.claims import Claim, OpenConflict, Part, Ruling, SourceIdentity
 from memoryhub.types.decision import Belief, CandidateFacts, Changes, Decision, PredicateFacts
 from memoryhub.types.enums import MergeAction, Stance
@@ -136,6 +137,23 @@ class MemoryLedger:
         decision = decide_followed(held=held, followed=followed, policy=self.policy, now=now)
         for claim in rest_all(held=held, bases=followed.bases, policy=self.policy):
             memory.claims[claim.source] = claim
+        _record(memory, decision, now)
+        return decision
+
+    def withdraw(self, *, key: str, sources: Collection[SourceIdentity], now: datetime) -> Decision:
+        """Take claims out of the memory under `key`, because their source was revoked, and fold what is left."""
+        memory = self.memories[key]
+        for source in sources:
+            memory.claims.pop(source, None)
+        decision = decide_withdrawal(
+            parts=[held.part for held in memory.list_current()],
+            claims=list(memory.claims.values()),
+            rulings=memory.rulings,
+            predicate=memory.predicate,
+            policy=self.policy,
+            memory_type=memory.memory_type,
+            now=now,
+        )
         _record(memory, decision, now)
         return decision
 

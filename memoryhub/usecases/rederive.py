@@ -14,9 +14,8 @@ from memoryhub.memory.operations import commit_decision
 from memoryhub.policy.belief import derive_belief
 from memoryhub.policy.difference import compare_timelines
 from memoryhub.policy.merge import MergePolicy, MergeRuleV1
+from memoryhub.policy.withdrawal import decide_withdrawal
 from memoryhub.types.claims import Timeline
-from memoryhub.types.decision import Changes, Decision
-from memoryhub.types.enums import MergeAction
 from memoryhub.types.timeline import fold_timeline
 from memoryhub.usecases.check_rows import (
     Difference,
@@ -62,30 +61,18 @@ def fold_again(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePo
     """
     rules = policy or MergePolicy()
     state = load_state_of_memory(tenant_id=tenant_id, memory_id=memory_id, now=now)
-    new = fold_state(state=state, policy=rules)
-    difference = compare_timelines(old=Timeline(parts=tuple(stored.part for stored in state.parts)), new=new)
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=next(iter(state.candidates.values())))
     if candidate is None:
         message = "a claim has the candidate it came from"
         raise LookupError(message)
-    decision = Decision(
-        action=MergeAction.SUPERSEDE if difference.close else MergeAction.ATTACH_EVIDENCE,
-        reason="source_revoked",
-        requires_person=False,
-        changes=Changes(
-            close=difference.close,
-            write=difference.write,
-            conflict=new.conflict,
-            conflict_changed=True,
-            dissolves=new.conflict is None,
-            belief=derive_belief(
-                timeline=new,
-                claims=state.claims,
-                rule=rules.belief_rule(memory_type=candidate.memory_type),
-                now=now,
-            ),
-        ),
-        policy_version=rules.version,
+    decision = decide_withdrawal(
+        parts=[stored.part for stored in state.parts],
+        claims=state.claims,
+        rulings=state.rulings,
+        predicate=state.predicate,
+        policy=rules,
+        memory_type=candidate.memory_type,
+        now=now,
     )
     committed = commit_decision(
         tenant_id=tenant_id,
