@@ -38,6 +38,7 @@ MOST_CLAIMS = 100
 MOST_LOOKED_BACK = 20
 LONGEST_EARLIER = 2000
 
+_APOSTROPHES = str.maketrans("’‘", "''")
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=[a-z0-9_])){1,500}[.!?。！？]{0,3}")
 _QUESTION = re.compile(
     r"(?i)[?？]|(?:吗|么|呢|是不是|对吧|对不对|是吧|好吗)[\s.。!！]*$"
@@ -71,8 +72,10 @@ _HEDGE_FIRST = re.compile(
     r"|可能|也许|或许|大概|估计|似乎|好像|我猜|我觉得|我怀疑|说不定)[\s,，]*"
 )
 _CAUSE = re.compile(
-    r"(?i)\b(?:it|this|that|the (?:cause|reason|problem|issue|culprit|fault))(?:'s| is| was| may| might| could)?\b"
-    r"|\b(?:because|due to|caused by)\b|(?:^|\b(?:maybe|perhaps|possibly|probably) )(?:the|a|an|our|my) \w"
+    r"(?i)\b(?:because|due to|caused by|the (?:cause|reason|culprit|fault))\b"
+    r"|\b(?:maybe|perhaps|possibly|probably|I (?:suspect|guess))(?: (?:it|this|that)(?:'s| is| was))?"
+    r" (?:the|a|an|our) [\w-]{1,30}(?: [\w-]{1,30}){0,2}[.!]?$"
+    r"|\b(?:might|may|could) be (?:the|a problem|an issue)\b"
     r"|是.{0,30}(?:问题|原因|故障|导致|造成|引起)|因为|导致|造成"
 )
 _HEARSAY = re.compile(
@@ -111,6 +114,19 @@ _FROM_NOW = re.compile(
     r"(?i)^(?:from now on|from here on|going forward|in (?:the )?future|by default|as a rule|henceforth|every time"
     r"|(?:从)?(?:今后|以后|往后|现在起|今以后)|默认(?:情况下)?|永远|每次)[\s,:，：]*"
 )
+_ENDURING = re.compile(
+    r"(?i)\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future|by default|as a rule)\b"
+    r"|^every time\b|从?(?:今后|以后|往后|现在起|今以后)|默认(?:情况下)?|永远|每次"
+)
+# "Always" before one of these tells somebody what to do; before anything else it is a remark.
+_DO = re.compile(
+    r"(?i)(?:please )?(?:add|answer|append|ask|attach|avoid|begin|book|bring|call|cc|check|choose|close|confirm|copy"
+    r"|cut|deliver|do|draft|drive|email|end|enclose|file|fill|format|give|group|hide|ignore|include|inform|invite|keep|leave"
+    r"|let|link|list|lock|mail|make|mark|mention|message|mute|name|notify|open|order|pack|park|pay|phone|pick|place|plan"
+    r"|play|post|prefer|print|put|quote|read|record|remind|remove|reply|report|reserve|ring|round|run|save|schedule|send"
+    r"|set|share|show|sign|sort|speak|start|state|stop|store|summari[sz]e|take|tell|translate|turn|update|use|wait|wake"
+    r"|warn|wash|water|wear|wrap|write)\b"
+)
 _ALWAYS = re.compile(r"(?i)^(?:always|(?P<never>never)|总是|一直|始终|(?P<bu>从不|永不|再也不要?))\s*")
 _CONDITION = re.compile(
     r"(?i)^(?P<when>(?:when(?:ever)?|while|if|during|after|before) [^,;，；]{2,80}), ?"
@@ -127,16 +143,17 @@ _OFTEN = (
     r"|simply|absolutely|much|strongly|truly|especially|particularly|mostly|quite|rather|kind of|sort of)){0,3}"
 )
 _WHAT = r" (?P<what>.{1,300})$"
-_LIKE = re.compile(rf"(?i)^(?:I|we){_OFTEN} (?:prefer|like|love|enjoy|favou?r|adore|appreciate)(?: it)?{_WHAT}")
+_LIKE = re.compile(rf"(?i)^(?:I|we){_OFTEN} (?:prefer|like|love|enjoy|favou?r|adore)(?: it)?{_WHAT}")
 _FOND = re.compile(
     rf"(?i)^(?:I am|I'm|we are|we're){_OFTEN} (?:(?:a )?(?:big |huge |great )?fans? of|fond of|keen on|into){_WHAT}"
 )
 _DISLIKE = re.compile(
     rf"(?i)^(?:I|we){_OFTEN} (?:hate|dislike|detest|loathe|can'?t stand|cannot stand|avoid|(?:do not|don't|never"
     rf"|no longer"
-    rf"|cannot|can't|did not|didn't){_OFTEN}(?: even)? (?:like|want|prefer|enjoy|love|favou?r|need|use|drink"
+    rf"|cannot|can't){_OFTEN}(?: even)? (?:like|want|prefer|enjoy|love|favou?r|need|use|drink"
     rf"|eat))(?: it)?{_WHAT}"
 )
+_WANTS_TO = re.compile(r"(?i).{0,200}\b(?:don't|do not|no longer|never) (?:really )?(?:want|need) to\b")
 _NOT_FOND = re.compile(
     rf"(?i)^(?:I am|I'm|we are|we're) (?:not|no longer){_OFTEN} (?:(?:a )?(?:big |huge )?fans? of|fond of|keen on"
     rf"|into){_WHAT}"
@@ -159,11 +176,13 @@ _ZH_DISLIKE = re.compile(
     rf"|(?:我|我们|本人){_ADVERBS}(?:不再|再也不|不太|从不|从来不|并不|不){_ADVERBS}(?:想要|想|爱|习惯|偏好|用|要|吃|喝))"
     r"(?P<what>.{1,100})$"
 )
+_PLURAL = "want|prefer|like|love|enjoy|need|hate|dislike"
 _NAME = r"[A-Z][a-zà-ÿ'’-]{1,20}(?: [A-Z][a-zà-ÿ'’-]{1,20}){0,2}"
 _OTHERS = re.compile(
     rf"^(?:(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey)|(?P<name>{_NAME})){_OFTEN}"
-    rf" (?P<verb>wants?|prefers?|likes?|loves?|enjoys?|needs?|hates?|dislikes?|can'?t stand"
-    rf"|(?:doesn't|does not|don't|do not|no longer|never){_OFTEN} (?:want|prefer|like|love|enjoy|need)s?){_WHAT}"
+    r" (?P<verb>wants|prefers|likes|loves|enjoys|needs|hates|dislikes|can'?t stand"
+    rf"|(?:doesn't|does not|no longer){_OFTEN} (?:want|prefer|like|love|enjoy|need)s?"
+    rf"|(?<=hey )(?:{_PLURAL}|(?:don't|do not){_OFTEN} (?:want|prefer|like|love|enjoy|need))){_WHAT}"
 )
 _ZH_OTHERS = re.compile(
     rf"^(?P<pronoun>他们|她们|他|她){_ADVERBS}(?P<verb>(?:不再|不太|从不|并不|不)?(?:喜欢|想要|要|希望|偏好|爱)|讨厌)(?P<what>.{{1,100}})$"
@@ -227,7 +246,7 @@ _NO_NAMES = frozenset(
 )
 _NEGATED = re.compile(r"(?i)n't|\bnot\b|no longer|never|hate|dislike|stand|不|讨厌")
 _NO_TOPIC = re.compile(
-    r"(?i)^(?:(?:it|that|this|them|those|these|you|him|her|me|us|one|so|not|more|most)(?: one)?$"
+    r"(?i)^(?:(?:it|that|this|them|those|these|you|him|her|me|us|one|so|not|more|most|to)(?: one)?$"
     r"|(?:how|what|why|where|that|the way|the idea|the fact|to (?:think|say|believe|know|hear|see)|your|you|when|if"
     r"|it (?:when|if|that|how))\b"
     r"|(?:你|这样|那样|这么|那么|它|他|她|的)|[了吧啊呢的]*$)"
@@ -241,6 +260,7 @@ _AFTER_TOPIC = re.compile(
 _RATHER = re.compile(
     r"(?i) (?:over|rather than|instead of|more than) .{1,200}$|，?而不是.{1,60}$|胜过.{1,60}$|多过.{1,60}$"
 )
+_REASON = re.compile(r"(?i)\s?[—–].*$| (?:so (?:that|I|we|you|it)|because|since (?:it|I|they)|as it) .*$")
 _NOT_FIRST = re.compile(
     r"(?i)^(?:please )?(?:do not|don't|never|no|stop|avoid)\s+|^请?(?:不要再?|别再?|不用|不再|停止|禁止|避免)"
 )
@@ -250,7 +270,7 @@ _BY_OTHERS = re.compile(
 _AM_TO = re.compile(
     r"(?i)^(?:I|we) (?:want|need|(?:woul)?'?d? ?like) you to "
     r"|^(?:I'd|we'd) like you to |^我(?:希望|想|要)你|^请(?:你|您)?"
-    r"|^please |^you (?:should|must|can) "
+    r"|^please |^you (?:should|must) "
 )
 
 _LANGUAGES = {
@@ -280,10 +300,10 @@ _IS = re.compile(
     r"|^(?:[^，。；,;是为]{0,6}?)(?P<bu>不(?:再)?是|不为)(?P<value3>[^，。；,;]{1,60})"
     r"|^(?:现在|目前|一直|应该|应|已经?|都)*(?:是|为|：|:|=|改成|改为|变成|变为|调到|调成|调为|设为|设成|设置为|定为|等于)了?(?P<value2>[^，。；,;]{1,60})"
 )
-_TO = re.compile(r"(?i)^(?: [^,;]{1,30}?)?\s+(?:to|at) (?P<value>[^,;]{1,100})")
+_TO = re.compile(r"(?i)^(?: [^,;]{1,30}?)?\s+(?:to be|to|at) (?P<value>[^,;]{1,100})")
 _SET_BEFORE = re.compile(
-    r"(?i)\b(?:set|change|switch|adjust|turn|put|move|raise|lower|keep|make|update)(?:s|ed|ted|ing)?\b[^,;]{0,40}$"
-    r"|(?:把|将)[^，；]{0,20}$"
+    r"(?i)\b(?:set|change|switch|adjust|turn|put|move|raise|lower|keep|make|update|leave|prefer|like|want|need|have)"
+    r"(?:s|ed|ted|ing)?\b[^,;]{0,40}$|(?:把|将)[^，；]{0,20}$"
 )
 _NAMED_BEFORE = re.compile(r"(?:(?P<name>[\w'’-]{2,30})['’]s|(?P<zh>[\u4e00-\u9fff\w]{2,12})的)\s*(?:[\w-]{1,15} )?$")
 _OURS_BEFORE = re.compile(r"(?i)(?:\b(?:my|our)|我的|我们的|我方的|本公司的)\s*(?:[\w-]{1,15} )?$")
@@ -383,14 +403,15 @@ def _list_sentences(text: str) -> Iterator[tuple[int, str]]:
 def _read_sentence(
     event: EventText, known: _Known, start: int, sentence: str, before: list[Proposal]
 ) -> list[Proposal]:
+    said, sentence = sentence, sentence.translate(_APOSTROPHES)
     if _QUESTION.search(sentence) or _ONLY_NOW.search(sentence) or _UNREAL.search(sentence):
         return []
     labels = known.labels
     stated = read_period(text=sentence, at=event.occurred_at)
     reading = _Reading(
         event=event,
-        span=(start, start + len(sentence)),
-        sentence=sentence,
+        span=(start, start + len(said)),
+        sentence=said,
         stated=stated,
         is_hedged=_HEDGE.search(sentence) is not None,
         is_lasting=_LASTING.search(sentence) is not None,
@@ -514,8 +535,10 @@ def _propose_liking(what: str, reading: _Reading, *, likes: bool, rule: str, **m
     if match := _TRAILING_CONDITION.search(what):
         conditions["when"] = _normalise(match["when"])
         what = what[: match.start()]
+    if what.lower().startswith("not to "):
+        likes, what = not likes, what[len("not to ") :]
     topic = _name_topic(what)
-    if topic is None:
+    if topic is None or (not likes and _WANTS_TO.match(reading.sentence)):
         return None
     conditions["topic"] = topic
     confidence = 0.95 if reading.is_lasting else 0.85
@@ -577,18 +600,15 @@ def _read_language(core: str, reading: _Reading) -> Proposal | None:
 
 def _read_standing(core: str, reading: _Reading) -> Proposal | None:
     """Return what is to be done, or left, from now on."""
-    core = _AM_TO.sub("", core)
+    led = _ENDURING.search(reading.sentence) is not None
+    core = _AM_TO.sub("", _ENDURING.sub("", core).strip(" ,，"))
     wanted = True
-    led = _FROM_NOW.match(reading.sentence) is not None
     if match := _ALWAYS.match(core):
-        wanted, led = not (match["never"] or match["bu"]), True
-        core = core[match.end() :]
+        wanted, core = not (match["never"] or match["bu"]), core[match.end() :]
+        led = led or not core[:1].isascii() or _DO.match(core) is not None
     if match := _NOT_FIRST.match(core):
-        wanted = not wanted
-        core = core[match.end() :]
-    topic = (
-        None if _BY_OTHERS.match(core) or (not led and not _FROM_NOW.search(reading.sentence)) else _name_topic(core)
-    )
+        wanted, core = not wanted, core[match.end() :]
+    topic = None if not led or _BY_OTHERS.match(core) else _name_topic(core)
     if topic is None:
         return None
     return reading.propose(
@@ -758,7 +778,7 @@ def _name_owner(before: str, of: str) -> Mention | None:
 
 def _name_topic(what: str) -> str | None:
     """Return what a preference is about, so that two ways to say it are one; None where the words do not tell."""
-    what = _RATHER.sub("", what.strip())
+    what = _REASON.sub("", _RATHER.sub("", what.strip()))
     if _NO_TOPIC.match(what):
         return None
     topic = _normalise(_ARTICLES.sub("", what))

@@ -23,7 +23,7 @@ import pytest
 
 from memoryhub.access.operations import declare_entity_type
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.extraction.adapters import OpenAIChatAdapter
+from memoryhub.extraction.adapters.openai_chat import OpenAIChatAdapter
 from memoryhub.extraction.adapters.reading import AdaptedEvent
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all

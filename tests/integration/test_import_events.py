@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.management import importing
 from memoryhub.management.importing import ImportRefused, Job, Report, import_file, read_records
+from memoryhub.usecases.ingest import ingest_events
 from tests.cast import Cast, make_cast
 
 STAMP = "2026-05-20T09:00:00Z"
@@ -93,7 +94,7 @@ def test_an_import_that_was_cut_off_goes_on(cast: Cast, tmp_path: Path, monkeypa
     records = [window(f"s{number}", "one", "two") for number in range(20)]
     path, checkpoint = write(tmp_path / "a.jsonl", *records), tmp_path / "done.json"
     sent = 0
-    ingest = importing.ingest_events
+    ingest = ingest_events
 
     def cut(**call: Any) -> Any:
         nonlocal sent
@@ -190,7 +191,7 @@ def test_a_large_file_is_never_held_as_a_whole(
 
 
 @pytest.fixture
-def token(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def token(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("MEMORYHUB_TOKEN", cast.secret)
     return cast.secret
 
