@@ -14,6 +14,7 @@ from memoryhub.console.dashboard_queries import (
     count_holdings,
     measure_backlog,
     measure_queue,
+    read_ledger,
 )
 from memoryhub.console.frame import Viewer, render_screen, screen
 from memoryhub.console.queue import KINDS, make_row, name_queue
@@ -89,6 +90,7 @@ def show_dashboard(request: HttpRequest, viewer: Viewer) -> HttpResponse:
                 },
             ],
             "backlog": measure_backlog(caller=viewer.caller, now=now) if may_operate else None,
+            "ledger": read_ledger(caller=viewer.caller, now=now) if may_operate else None,
         },
     )
 

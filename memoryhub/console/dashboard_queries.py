@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from django.conf import settings
 
 from memoryhub.access.callers import Caller
 from memoryhub.access.queries import list_scopes
 from memoryhub.console.queue_queries import list_reviewable_scopes
+from memoryhub.kernel.sealing import load_last_seal
+from memoryhub.kernel.seals import Seal
+from memoryhub.kernel.witness import WitnessFailure, name_witness, read_newest
 from memoryhub.lib.db import fetch_all
 
 WEEK = timedelta(days=7)
@@ -42,6 +49,49 @@ class Backlog:
     outbox_oldest: timedelta
     waiting_jobs: int
     dead_letters: int
+
+
+class Agreement(StrEnum):
+    """Say what the witnesses outside the database know of the newest seal."""
+
+    AGREES = "agrees"
+    LAGS = "lags"
+    MISSING = "missing"
+    DIFFERS = "differs"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerState:
+    """The newest seal, how old it is, and what the witness that agrees least says of it."""
+
+    number: int
+    age: timedelta
+    agreement: Agreement
+
+
+def read_ledger(*, caller: Caller, now: datetime) -> LedgerState | None:
+    """Return how the ledger stands; None when nothing was sealed yet.
+
+    Only the end of each witness is read: `verify_ledger` holds all of it against the chain.
+    """
+    seal = load_last_seal(tenant_id=caller.tenant_id)
+    if seal is None:
+        return None
+    found = [_ask_witness(seal, folder, caller.tenant_id) for folder in settings.WITNESSES]
+    worst = max(found, key=list(Agreement).index, default=Agreement.MISSING)
+    return LedgerState(seal.number, now - seal.sealed_at, worst)
+
+
+def _ask_witness(seal: Seal, folder: Path, tenant_id: str) -> Agreement:
+    try:
+        told = read_newest(path=name_witness(folder=folder, tenant_id=tenant_id), tenant_id=tenant_id)
+    except WitnessFailure:
+        return Agreement.MISSING
+    if told is None:
+        return Agreement.MISSING
+    if told.number < seal.number:
+        return Agreement.LAGS
+    return Agreement.AGREES if (told.number, told.digest) == (seal.number, seal.digest) else Agreement.DIFFERS
 
 
 def measure_queue(*, caller: Caller, kind: str, now: datetime) -> QueueAges:

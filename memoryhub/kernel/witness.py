@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_TAIL = 16_384  # bytes: the last lines of a witness, whatever it has grown to
+
+
 class WitnessFailure(Exception):
     """Say that a witness could not be written; the seals are in the database and will be witnessed later."""
 
@@ -37,11 +40,6 @@ class Witness:
     path: str
     lines: tuple[WitnessLine, ...] | None
     unreadable: tuple[int, ...] = ()
-
-    @property
-    def newest(self) -> int:
-        """The highest number it knows; 0 when it knows none."""
-        return max((line.number for line in self.lines or ()), default=0)
 
 
 def name_witness(*, folder: Path, tenant_id: str) -> Path:
@@ -70,6 +68,25 @@ def read_witness(*, path: Path, tenant_id: str) -> Witness:
         elif place + 1 == len(whole) or not line or not whole[place + 1].startswith(line):
             unreadable.append(place + 1)
     return Witness(str(path), tuple(lines), tuple(unreadable))
+
+
+def read_newest(*, path: Path, tenant_id: str) -> WitnessLine | None:
+    """Return what the witness was told last, from the end of its file; None if it was told nothing.
+
+    Raises:
+        WitnessFailure: the file could not be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            tail = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WitnessFailure(f"{path}: {type(error).__name__}") from error
+    read = (_read_line(line, tenant_id) for line in reversed(tail.split("\n")[:-1]))
+    return next((line for line in read if line is not None), None)
 
 
 def _read_line(line: str, tenant_id: str) -> WitnessLine | None:

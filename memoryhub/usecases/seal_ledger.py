@@ -15,7 +15,7 @@ from memoryhub.kernel.witness import (
     WitnessLine,
     append_witness,
     name_witness,
-    read_witness,
+    read_newest,
 )
 from memoryhub.lib.db import naming_errors
 
@@ -55,9 +55,12 @@ def seal_ledger(
 
 def _tell_witness(*, tenant_id: str, path: Path, made: Sequence[Seal]) -> None:
     """Append what the witness lacks, and what was made now, even where it knows another seal of that number."""
-    known = read_witness(path=path, tenant_id=tenant_id).newest
-    with naming_errors(), tenant_context(tenant_id, read_only=True):
-        lacking = sealing.list_seals(tenant_id=tenant_id, after=known)
+    known = read_newest(path=path, tenant_id=tenant_id)
+    if known is not None and made and known.number == made[0].number - 1:
+        lacking = list(made)
+    else:
+        with naming_errors(), tenant_context(tenant_id, read_only=True):
+            lacking = sealing.list_seals(tenant_id=tenant_id, after=known.number if known else 0)
     numbers = {seal.number for seal in lacking}
     lines = [
         WitnessLine(seal.number, seal.digest, seal.sealed_at)
