@@ -18,6 +18,7 @@ from memoryhub.outbox.operations import (
     Delivery,
     OutboxEntry,
     claim_outbox,
+    commit_with_the_settlement,
     count_delivery,
     load_outbox,
     settle_deliveries,
@@ -125,6 +126,7 @@ def _tell(
     version = 0 if 0 in versions else max(versions)
     try:
         with naming_errors(), tenant_context(tenant_id):
+            commit_with_the_settlement()
             consumer(tenant_id=tenant_id, memory_id=memory_id, version=version, now=now)
     except StoreFailure:
         raise

@@ -161,6 +161,23 @@ def test_pauses_double_and_no_two_rows_wait_alike() -> None:
         assert 1.2 * base < max(pauses) <= 1.25 * base
 
 
+def test_consumers_do_not_wait_for_the_disk_and_the_settlement_does(
+    consume: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay_all(now=clock.now())
+    seen: list[str] = []
+
+    def look(**_: Any) -> None:
+        seen.append(fetch_all(sql="SHOW synchronous_commit", params=[])[0][0])
+
+    settle = relay.settle_deliveries
+    monkeypatch.setattr(relay, "settle_deliveries", lambda **told: look() or settle(**told))
+    consume(one=look, other=look)
+    state_fact(make_cast(), value=1)
+    relay_all(now=clock.now())
+    assert seen == ["off", "off", "on"]
+
+
 def test_one_memory_that_fails_holds_up_no_other(consume: Callable[..., None]) -> None:
     cast = make_cast()
     good, bad = (str(state_fact(cast, value=1, cycle=cycle).result.memory_id) for cycle in "ab")
