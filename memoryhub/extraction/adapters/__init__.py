@@ -1,4 +1,4 @@
-"""Adapters: turn what other programs write down about their conversations into events. Pure.
+"""Governed object, adapters: turn what other programs write down of conversations into events. Pure.
 
 Each reads one format, keeps only what stands in its allow-list, and tells everything it leaves out. Hidden reasoning,
 in whatever field or part a format hides it, is never kept; nor are system prompts, signatures and the bytes of files,
