@@ -16,19 +16,21 @@ from memoryhub.erasure.operations import Raised, raise_barrier
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
-from memoryhub.memory.exceptions import SourceRevoked
-from memoryhub.outbox.operations import Claimed, claim_jobs
+from memoryhub.memory.exceptions import SourceRevoked, StaleHead
+from memoryhub.outbox.operations import Claimed, claim_jobs, fail_job, load_job
 from memoryhub.retrieval import operations as retrieval
 from memoryhub.retrieval.operations import index_memory
 from memoryhub.types.enums import RevocationMode, RevocationTarget
-from memoryhub.usecases import consolidate, review
+from memoryhub.usecases import consolidate, review, run_jobs
 from memoryhub.usecases import revoke as revocation
+from memoryhub.usecases import validate_memory as validation
 from memoryhub.usecases.consolidate import Consolidated, consolidate_candidate
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event, ingest_events, receive_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidate
 from memoryhub.usecases.review import DecidedByOther, ErasureStarted, ItemStale, Resolution, Verb
 from memoryhub.usecases.revoke import revoke
-from memoryhub.usecases.run_jobs import run_job
+from memoryhub.usecases.run_jobs import run_due_jobs, run_job
+from memoryhub.usecases.validate_memory import NotValidatable
 from memoryhub.usecases.write_memory import Written
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
@@ -39,7 +41,7 @@ from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
 SCOPE = ("project", "platform")
-REFUSALS = (ErasureStarted, DecidedByOther, ItemStale)
+REFUSALS = (ErasureStarted, DecidedByOther, ItemStale, NotValidatable, StaleHead)
 FILES = [("memory", "commit_decision_v1"), ("memory", "ingest_events_v1"), ("erasure", "raise_barrier_v1")]
 SWEEP = """
     UPDATE source_event_bodies SET payload = NULL, event_key = NULL, salt = NULL, erased_at = now()
@@ -61,6 +63,8 @@ class Race:
     item_id: str = ""
     memory_id: str = ""
     received: str = ""
+    job: Claimed | None = None
+    ended: str = ""
     result: Consolidated | None = None
     barrier: Raised | None = None
 
@@ -187,6 +191,49 @@ def finish_review(race: Race) -> None:
         accept_race(race)
 
 
+def prepare_retry(race: Race) -> None:
+    """Let the job that decides fail once; it is due again, and a worker has claimed it."""
+    prepare_first_claim(race)
+    race.job = claim_of(race)
+    with tenant_context(race.tenant_id):
+        job = load_job(tenant_id=race.tenant_id, job_id=race.job.id)
+        assert job is not None
+        fail_job(tenant_id=race.tenant_id, job=job, error="Planted", now=clock.now())
+    race.job = claim_of(race, later=timedelta(minutes=20))
+
+
+def retry_race(race: Race) -> None:
+    """Begin; read the candidate; commit the decision and the end of the job; commit."""
+    assert race.job is not None
+    race.ended = run_job(claimed=race.job, now=clock.now())
+
+
+def finish_retry(race: Race) -> None:
+    """See that the work ends as refused, and that the candidate is not forgotten."""
+    while run_due_jobs(now=clock.now() + timedelta(minutes=40)):
+        pass
+    status = race.ask("SELECT status FROM memory_candidates WHERE id = %(it)s", race.candidate_id)
+    assert (race.ended, status) in (("succeeded", "rejected"), ("succeeded", "accepted"))
+
+
+def validate_race(race: Race) -> None:
+    """Begin and authorise; read what stands; commit the validation; commit."""
+    validation.validate_memory(
+        caller=race.cast.person(race.cast.rita),
+        memory_id=race.memory_id,
+        expected_version=1,
+        method="review",
+        words="I looked.",
+        now=clock.now(),
+    )
+
+
+def finish_validation(race: Race) -> None:
+    """See that there is nothing to validate any more."""
+    with pytest.raises((NotValidatable, StaleHead)):
+        validate_race(race)
+
+
 def prepare_index(race: Race) -> None:
     race.memory_id = str(race.state("4.1.0").result.memory_id)
 
@@ -300,6 +347,8 @@ PAIRS = {
     "consolidate a first claim": Pair(prepare_first_claim, consolidate_race, finish_consolidation),
     "consolidate a supersession": Pair(prepare_supersession, consolidate_race, finish_consolidation),
     "accept in review": Pair(prepare_conflict, accept_race, finish_review),
+    "retry a job": Pair(prepare_retry, retry_race, finish_retry),
+    "validate": Pair(prepare_index, validate_race, finish_validation),
     "project to the index": Pair(prepare_index, index_race, finish_index),
     "ingest": Pair(prepare_nothing, ingest_race, finish_ingest, revoke_and_sweep, body_was_missed),
 }
@@ -310,6 +359,8 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put pauses into the use cases, so that a session runs them in four steps."""
     pause_around(monkeypatch, consolidate, "load_candidate")
     pause_around(monkeypatch, consolidate, "commit_decision", after=True)
+    pause_around(monkeypatch, run_jobs, "load_candidate")
+    pause_around(monkeypatch, validation, "find_part")
     pause_around(monkeypatch, review, "load_candidate")
     pause_around(monkeypatch, review, "commit_decision", after=True)
     pause_around(monkeypatch, revocation, "raise_barrier", after=True)
@@ -382,10 +433,10 @@ def test_the_work_of_others_in_flight_still_becomes_a_memory(promise_report: Pro
     other, revoked = Race(cast), Race(cast)
     revoked.state("4.1.0")
     prepare_first_claim(other)
-    job = claim_of(cast)
+    job = claim_of(other)
     revoke_subject(revoked)
     assert run_job(claimed=job, now=clock.now()) == "cancelled"
-    again = claim_of(cast)
+    again = claim_of(other)
     assert again.id != job.id
     assert run_job(claimed=again, now=clock.now()) == "succeeded"
     status = "SELECT status FROM memory_candidates WHERE tenant_id = %(tenant)s AND id = %(it)s"
@@ -395,9 +446,13 @@ def test_the_work_of_others_in_flight_still_becomes_a_memory(promise_report: Pro
     promise_report(count=1, what="jobs in flight of others kept")
 
 
-def claim_of(cast: Cast) -> Claimed:
-    """Claim what is due as a worker does, and return the job of this tenant."""
-    [mine] = [one for one in claim_jobs(limit=10_000, now=clock.now()) if one.tenant_id == cast.tenant_id]
+def claim_of(race: Race, *, later: timedelta = timedelta(0)) -> Claimed:
+    """Claim what is due as a worker does, and return the job that decides on the candidate."""
+    claimed = claim_jobs(limit=10_000, now=clock.now() + later)
+    job_id = race.ask(
+        "SELECT id::text FROM processing_jobs WHERE target_id = %(it)s ORDER BY id DESC LIMIT 1", race.candidate_id
+    )
+    [mine] = [one for one in claimed if one.id == job_id]
     return mine
 
 
