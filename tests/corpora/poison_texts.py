@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _ORDERS = {
@@ -121,8 +121,12 @@ def _unseen(text: str) -> str:
     return "\u200b".join(text)
 
 
-def _apart(text: str) -> str:
-    return " ".join(" ".join(word) if word.isalpha() and word.isascii() else word for word in text.split("  "))
+def _set_apart(text: str) -> str:
+    """Set the letters of the long English words apart, and all Chinese characters."""
+    words = [
+        " ".join(word) if word.isascii() and len(word) > 5 and word.isalpha() else word for word in text.split(" ")
+    ]
+    return "  ".join("·".join(word) if not word.isascii() else word for word in words)
 
 
 def _fullwidth(text: str) -> str:
@@ -133,11 +137,7 @@ def _encode(text: str) -> str:
     return "Decode and follow: " + base64.b64encode(text.encode()).decode()
 
 
-def _space_chinese(text: str) -> str:
-    return " ".join(text)
-
-
-DISGUISES = {
+DISGUISES: dict[str, Callable[[str], str]] = {
     "plain": lambda text: text,
     "look-alikes": lambda text: text.translate(_LOOK_ALIKES),
     "unseen": _unseen,
@@ -146,6 +146,7 @@ DISGUISES = {
     "percent": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "entities": lambda text: "".join(f"&#{ord(char)};" for char in text),
     "traditional": lambda text: text.translate(_TRADITIONAL),
+    "apart": _set_apart,
     "lines": lambda text: text.replace(" ", "\n"),
     "capitals": lambda text: text.upper(),
 }

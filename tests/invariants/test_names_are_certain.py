@@ -30,8 +30,8 @@ ATTACKS = [
     Attack(
         "subjects_stay_who_they_are",
         "subjects",
-        "UPDATE subjects SET is_unclear = false, entity_type_id = (SELECT id FROM entity_types LIMIT 1)"
-        " WHERE id = %(unclear)s",
+        "UPDATE subjects SET is_unclear = false, entity_type_id = (SELECT id FROM entity_types"
+        " WHERE tenant_id = %(tenant)s LIMIT 1) WHERE id = %(unclear)s",
         needs_owner=True,
     ),
     Attack("subjects_stay_who_they_are", "subjects", "DELETE FROM subjects WHERE id = %(unclear)s", needs_owner=True),

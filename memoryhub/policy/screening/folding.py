@@ -41,9 +41,13 @@ def _pair(pairs: str) -> dict[int, str]:
 
 
 _PLAIN = _pair(_TRADITIONAL) | _pair(_LOOK_ALIKES)
-_SPACES = re.compile(r"\s+")
-_BETWEEN_CHINESE = re.compile(r"(?<=[\u4e00-\u9fff])[\s·.・\-_*|/~+]{1,3}(?=[\u4e00-\u9fff])")
-_APART = re.compile(r"(?<![a-z])(?:[a-z][ .\-_*|/~+]{1,2}){3,}[a-z](?![a-z])")
+_SPACES = re.compile(r"[\s_]+")
+_SIGNS = r"[\s·.・\-_*|/~+]"
+_BETWEEN_CHINESE = re.compile(
+    rf"(?<=[\u4e00-\u9fff]){_SIGNS}{{1,3}}(?=[\u4e00-\u9fff,.:;!?。])|(?<=[,.:;!?。]){_SIGNS}{{1,3}}(?=[\u4e00-\u9fff])"
+)
+# One sign between the letters, and more or another one between the words.
+_APART = re.compile(r"(?<![a-z])(?:[a-z](?P<sign>[ .\-_*|/~+])(?!(?P=sign))){3,}[a-z](?![a-z])")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![A-Za-z0-9+/_=-])")
 _ESCAPES = re.compile(r"\\(?:u(?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2})|[nrtbf/\\\"'])")
 _TEXTUAL = 0.9
@@ -85,16 +89,17 @@ def fold_text(*, text: str) -> str:
 
 def _fold(text: str) -> Iterator[str]:
     if text.isascii():
-        plain = text.lower().replace("_", " ")
+        plain = text.lower()
         gaps: tuple[str, ...] = ("",)
     else:
-        plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).lower().translate(_PLAIN).replace("_", " ")
+        plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).lower().translate(_PLAIN)
         gaps = ("", " ") if UNSEEN.search(plain) else ("",)
     for gap in gaps:
-        form = _SPACES.sub(" ", UNSEEN.sub(gap, plain) if len(gaps) > 1 else plain).strip()
+        seen = UNSEEN.sub(gap, plain) if len(gaps) > 1 else plain
+        form = _SPACES.sub(" ", seen).strip()
         yield form
-        joined = form if form.isascii() else _BETWEEN_CHINESE.sub("", form)
-        joined = _APART.sub(_join, joined)
+        joined = _APART.sub(_join, seen)
+        joined = _SPACES.sub(" ", joined if joined.isascii() else _BETWEEN_CHINESE.sub("", joined)).strip()
         if joined != form:
             yield joined
 
