@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
@@ -80,6 +83,26 @@ def test_what_is_told_twice_and_late_changes_nothing_more(cast: Cast) -> None:
         with tenant_context(cast.tenant_id):
             assert follow_memory(tenant_id=cast.tenant_id, memory_id=lower, version=version, now=clock.now()) == 0
     assert (look(cast, upper), list_items(cast, upper)) == (seen, items)
+    assert_clean(cast)
+
+
+def test_many_who_are_told_at_once_make_one_decision(cast: Cast) -> None:
+    lower = state(cast, confidence=0.4)
+    upper = reflect(cast, (lower, 1)).result.memory_id
+    state(cast, by=cast.bob.username)
+    barrier = Barrier(8)
+
+    def follow(_: int) -> int:
+        barrier.wait()
+        try:
+            with tenant_context(cast.tenant_id):
+                return follow_memory(tenant_id=cast.tenant_id, memory_id=lower, version=2, now=clock.now())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        assert sorted(pool.map(follow, range(8))) == [0] * 7 + [1]
+    assert look(cast, upper).reasons == ["first_claim", "lower_moved"]
     assert_clean(cast)
 
 
