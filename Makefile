@@ -48,8 +48,9 @@ nightly: .venv/browser.stamp ## Try every promise at its large size; takes hours
 	$(ALONE) MEMORYHUB_TEST_SCALE=nightly $(BIN)/python -m pytest -q -m promise
 
 .PHONY: bench
-bench: .venv/dev.stamp ## Measure governed commits against raw SQL, in one run
+bench: .venv/dev.stamp ## Measure governed commits and jobs against raw SQL, in one run
 	$(ALONE) $(BIN)/python -m bench
+	$(ALONE) $(BIN)/python -m bench.jobs
 
 .PHONY: openapi
 openapi: .venv/dev.stamp ## Write docs/openapi.yaml anew from the code

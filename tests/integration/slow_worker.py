@@ -10,9 +10,9 @@ django.setup()
 
 from memoryhub.celery import app  # noqa: E402
 from memoryhub.usecases import run_jobs  # noqa: E402
+from memoryhub.usecases.extract import extract_event  # noqa: E402
 
 PIECE = 1.0
-_extract = run_jobs.extract_event
 
 
 def extract_slowly(**arguments: Any) -> Any:
@@ -20,9 +20,9 @@ def extract_slowly(**arguments: Any) -> Any:
     sys.stdout.write("begun\n")
     sys.stdout.flush()
     time.sleep(PIECE)
-    return _extract(**arguments)
+    return extract_event(**arguments)
 
 
 if __name__ == "__main__":
-    run_jobs.extract_event = extract_slowly
+    vars(run_jobs)["extract_event"] = extract_slowly
     app.worker_main(["worker", "--pool", "threads", "--concurrency", "2", "--without-gossip", *sys.argv[1:]])

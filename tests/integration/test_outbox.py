@@ -12,7 +12,14 @@ import pytest
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.lib.db import StoreFailure, fetch_all
-from memoryhub.outbox.operations import LEASE, MAX_ATTEMPTS, Claimed, claim_outbox, pause_before_retry
+from memoryhub.outbox.operations import (
+    LEASE,
+    MAX_ATTEMPTS,
+    Claimed,
+    claim_outbox,
+    pause_before_retry,
+    settle_deliveries,
+)
 from memoryhub.retrieval.operations import index_memory
 from memoryhub.retrieval.queries import has_caught_up
 from memoryhub.usecases import relay
@@ -170,8 +177,11 @@ def test_consumers_do_not_wait_for_the_disk_and_the_settlement_does(
     def look(**_: Any) -> None:
         seen.append(fetch_all(sql="SHOW synchronous_commit", params=[])[0][0])
 
-    settle = relay.settle_deliveries
-    monkeypatch.setattr(relay, "settle_deliveries", lambda **told: look() or settle(**told))
+    def settle(**told: Any) -> Any:
+        look()
+        return settle_deliveries(**told)
+
+    monkeypatch.setattr(relay, "settle_deliveries", settle)
     consume(one=look, other=look)
     state_fact(make_cast(), value=1)
     relay_all(now=clock.now())

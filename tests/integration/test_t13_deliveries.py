@@ -17,7 +17,8 @@ from django.db import connection
 
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
-from memoryhub.lib.db import fetch_all
+from memoryhub.lib.db import fetch_all, fetch_records
+from memoryhub.outbox.operations import settle_deliveries
 from memoryhub.retrieval import operations
 from memoryhub.retrieval.operations import index_memory
 from memoryhub.types.enums import RevocationTarget
@@ -75,7 +76,7 @@ class Telling:
         last = [one for one in arguments.pop("deliveries") if one.entry.id in self._here.last]
         return self._settle(deliveries=last, **arguments)
 
-    _settle = staticmethod(relay.settle_deliveries)
+    _settle = staticmethod(settle_deliveries)
 
     def work(self) -> None:
         """Tell random batches until there is nothing left to tell."""
@@ -226,10 +227,9 @@ NEWER_IS_NOT_DELETED = "AND applied_version <= %s"
 def index_late(cast: Cast, memory_id: str, monkeypatch: pytest.MonkeyPatch, *, meanwhile: Callable[[], object]) -> None:
     """Read a memory's head, let other things happen, and only then write its document."""
     has_read, may_go = threading.Event(), threading.Event()
-    read = operations.fetch_records
 
     def read_and_wait(**arguments: Any) -> Any:
-        rows = read(**arguments)
+        rows = fetch_records(**arguments)
         if threading.current_thread() is slow:
             has_read.set()
             assert may_go.wait(30)
@@ -249,17 +249,14 @@ def index_late(cast: Cast, memory_id: str, monkeypatch: pytest.MonkeyPatch, *, m
     meanwhile()
     may_go.set()
     slow.join(30)
-    monkeypatch.setattr(operations, "fetch_records", read)
+    monkeypatch.setattr(operations, "fetch_records", fetch_records)
 
 
 def drop_guard(monkeypatch: pytest.MonkeyPatch, guard: str, instead: str) -> None:
     """Take a guard out of the SQL of the index."""
-    ask, dropped = operations.fetch_all, []
 
     def ask_without(*, sql: str, params: Any) -> Any:
-        if guard in sql:
-            dropped.append(guard)
-        return ask(sql=sql.replace(guard, instead), params=params)
+        return fetch_all(sql=sql.replace(guard, instead), params=params)
 
     monkeypatch.setattr(operations, "fetch_all", ask_without)
 

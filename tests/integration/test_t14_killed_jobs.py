@@ -28,6 +28,7 @@ from memoryhub.outbox import operations
 from memoryhub.outbox.operations import LEASE, MAX_ATTEMPTS, Claimed, finish_job, load_job
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType
 from memoryhub.usecases import extract, run_jobs
+from memoryhub.usecases.extract import extract_event
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.rederive import check_memories
 from memoryhub.usecases.run_jobs import run_due_jobs
@@ -232,7 +233,7 @@ def run_job_in_two_halves(*, claimed: Claimed, now: Any) -> str:
             return "gone"
         run_jobs._do(tenant_id=claimed.tenant_id, job=job, now=now)
     with tenant_context(claimed.tenant_id):
-        run_jobs.finish_job(tenant_id=claimed.tenant_id, job_id=claimed.id, now=now)
+        vars(run_jobs)["finish_job"](tenant_id=claimed.tenant_id, job_id=claimed.id, now=now)
     return "succeeded"
 
 
@@ -256,14 +257,13 @@ def hold_in_two_workers(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> list[str
     now = clock.now()
     [first] = claim_of(cast, now=now)
     is_at_it, may_go = threading.Event(), threading.Event()
-    proper = run_jobs.extract_event
     ended: list[str] = []
 
     def extract_slowly(**arguments: Any) -> Any:
         if threading.current_thread() is slow:
             is_at_it.set()
             may_go.wait(3)
-        return proper(**arguments)
+        return extract_event(**arguments)
 
     def work(claimed: Claimed) -> None:
         try:
@@ -281,7 +281,7 @@ def hold_in_two_workers(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> list[str
     may_go.set()
     slow.join(10)
     quick.join(10)
-    monkeypatch.setattr(run_jobs, "extract_event", proper)
+    monkeypatch.setattr(run_jobs, "extract_event", extract_event)
     while run_due_jobs(now=clock.now() + timedelta(seconds=1)):
         pass
     return sorted(ended)
@@ -301,10 +301,9 @@ def test_without_the_lock_on_a_job_two_workers_do_it_twice(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, promise_report: PromiseReport
 ) -> None:
     """The twin: a job is read without `FOR UPDATE`, and its end is not looked at."""
-    ask_properly = operations.fetch_all
 
     def ask_without_lock(*, sql: str, params: Any) -> Any:
-        return ask_properly(sql=sql.replace("FOR UPDATE\n", "\n"), params=params)
+        return fetch_all(sql=sql.replace("FOR UPDATE\n", "\n"), params=params)
 
     monkeypatch.setattr(operations, "fetch_all", ask_without_lock)
     assert hold_in_two_workers(cast, monkeypatch) == ["succeeded", "succeeded"]
