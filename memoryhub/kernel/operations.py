@@ -82,15 +82,17 @@ def append_record(*, tenant_id: str, key: bytes, record: Record, now: datetime) 
     return Appended(found["id"], is_new=found["is_new"])
 
 
-def describe_evidence(*, key: bytes, item: EvidenceItem) -> dict[str, Any]:
+def describe_evidence(*, key: bytes, item: EvidenceItem, words: str = "") -> dict[str, Any]:
     """Return a piece of evidence as `write_evidence_v1` takes it, with an id and a salt of its own.
 
-    What it was derived from is given there by ids, and here left to the caller.
+    One without a key is named after its id. The digest is of the quote, or of the `words` of what has none. What it was
+    derived from is given there by ids, and here left to the caller, as is the root of a record.
     """
     salt = new_salt()
+    evidence_id = new_id()
     return {
-        "id": str(new_id()),
-        "evidence_key": item.key,
+        "id": str(evidence_id),
+        "evidence_key": item.key or f"ev_{evidence_id.hex}",
         "kind": str(item.kind),
         "source_kind": item.source[0],
         "source_id": item.source[1],
@@ -99,7 +101,7 @@ def describe_evidence(*, key: bytes, item: EvidenceItem) -> dict[str, Any]:
         "span_start": None if item.span is None else item.span[0],
         "span_end": None if item.span is None else item.span[1],
         "position": item.position,
-        "digest": keyed_digest(key=key, text=item.quote or "", salt=salt),
+        "digest": keyed_digest(key=key, text=item.quote or words, salt=salt),
         "observed_at": item.observed_at.isoformat(),
         "quote": item.quote,
         "salt": salt.hex(),

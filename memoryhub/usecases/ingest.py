@@ -19,10 +19,10 @@ from memoryhub.access.queries import (
 )
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.extraction import active_extractors
+from memoryhub.kernel.interfaces import Record
+from memoryhub.kernel.operations import describe_record
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, naming_errors
-from memoryhub.lib.hashing import new_salt
-from memoryhub.lib.ids import new_id
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.policy.screening import OwnPattern, compile_own_pattern, redact_forbidden, redact_text
 from memoryhub.policy.trigger import EventFacts, list_extractors
@@ -186,37 +186,33 @@ def describe_event(*, desk: Desk, event: EventInput, now: datetime, right: str =
     actor = desk.find_actor(username=event.actor)
     own = list_own_patterns(caller=caller)
     payload, redactions = redact_forbidden(payload=event.payload, own=own)
-    salt = new_salt()
     facts = EventFacts(source_type=event.source_type, has_body=True)
-    return {
-        "id": str(new_id()),
-        "tenant": caller.tenant_id,
-        "event_key_digest": caller.digest(f"event {event.event_id}"),
-        "event_key": redact_text(event.event_id, own=own)[0],
-        "scope": scope.id,
-        "actor": actor.id,
-        "sender": caller.principal_id,
-        "session_key": digest_session(caller=caller, session=event.session),
-        "task_key": caller.digest(f"task {event.task}") if event.task else "",
-        "source_type": event.source_type,
-        "trust": str(
-            judge_trust(
-                source_type=event.source_type,
-                payload=event.payload,
-                is_person=is_by_person(caller=caller, event=event),
-            )
+    record = Record(
+        key=event.event_id,
+        shown_key=redact_text(event.event_id, own=own)[0],
+        scope=scope.id,
+        actor=actor.id,
+        sender=caller.principal_id,
+        session_key=digest_session(caller=caller, session=event.session),
+        task_key=caller.digest(f"task {event.task}") if event.task else "",
+        source_type=event.source_type,
+        trust=judge_trust(
+            source_type=event.source_type,
+            payload=event.payload,
+            is_person=is_by_person(caller=caller, event=event),
         ),
-        "occurred_at": event.occurred_at.isoformat(),
-        "source_seq": event.source_seq,
-        "ingested_at": now.isoformat(),
-        "content_ref": redact_text(event.content_ref, own=own)[0],
-        "content_digest": digest_event(caller=caller, event=event, actor_id=actor.id, payload=payload, salt=salt),
-        "redactions": [redaction.as_json() for redaction in redactions],
-        "retention_class": scope.retention_class,
-        "payload": payload,
-        "salt": salt.hex(),
-        "extractors": list(list_extractors(event=facts, active=active_extractors(source_type=event.source_type))),
-    }
+        occurred_at=event.occurred_at,
+        source_seq=event.source_seq,
+        content_ref=redact_text(event.content_ref, own=own)[0],
+        redactions=tuple(redaction.as_json() for redaction in redactions),
+        retention_class=scope.retention_class,
+        deletion_epoch=scope.deletion_epoch,
+        payload=payload,
+        said=_tell_said(event=event, actor_id=actor.id, payload=payload),
+    )
+    extractors = list_extractors(event=facts, active=active_extractors(source_type=event.source_type))
+    described = describe_record(tenant_id=caller.tenant_id, key=caller.digest_key, record=record, now=now)
+    return described | {"extractors": list(extractors)}
 
 
 def list_own_patterns(*, caller: Caller) -> tuple[OwnPattern, ...]:
@@ -241,14 +237,18 @@ def digest_session(*, caller: Caller, session: str) -> str:
 
 def digest_event(*, caller: Caller, event: EventInput, actor_id: str, payload: Any, salt: bytes) -> str:
     """Return the digest of what an event says, by which a repeated one is known."""
-    said = {
+    said = _tell_said(event=event, actor_id=actor_id, payload=payload)
+    return caller.digest(canonical_json(said), salt=salt)
+
+
+def _tell_said(*, event: EventInput, actor_id: str, payload: Any) -> dict[str, Any]:
+    return {
         "scope": list(event.scope),
         "source_type": event.source_type,
         "occurred_at": event.occurred_at.timestamp(),
         "actor": actor_id,
         "payload": payload,
     }
-    return caller.digest(canonical_json(said), salt=salt)
 
 
 def _append(

@@ -10,9 +10,10 @@ from memoryhub.access.callers import Actor
 from memoryhub.access.models import PrincipalKind
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.kernel.interfaces import EvidenceItem
+from memoryhub.kernel.operations import describe_evidence
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, fetch_json, fetch_records, naming_errors
-from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.exceptions import CandidateProposedMeanwhile, DeclaredMeanwhile, MemoryNotFound, SourceRevoked
 from memoryhub.memory.lowers import closes_circle
@@ -561,22 +562,14 @@ def _quote(*, caller: Caller, scope: ScopeAccess, source: SourceFacts, span: tup
     if span is not None and (text is None or not 0 <= span[0] < span[1] <= len(text)):
         raise EvidenceNotQuoted
     quote = text if span is None or text is None else text[span[0] : span[1]]
-    salt = new_salt()
-    evidence_id = str(new_id())
-    return {
-        "id": evidence_id,
-        "evidence_key": f"ev_{evidence_id.replace('-', '')}",
-        "kind": str(EvidenceKind.TOOL_RESULT if source.is_tool_result else EvidenceKind.EVENT_SPAN),
-        "source_kind": "event",
-        "source_id": source.id,
-        "scope": scope.id,
-        "event": source.id,
-        "span_start": None if span is None else span[0],
-        "span_end": None if span is None else span[1],
-        "position": "",
-        "digest": caller.digest(quote or "", salt=salt),
-        "observed_at": source.occurred_at.isoformat(),
-        "quote": quote,
-        "salt": salt.hex(),
-        "roots": [source.root],
-    }
+    item = EvidenceItem(
+        key="",
+        kind=EvidenceKind.TOOL_RESULT if source.is_tool_result else EvidenceKind.EVENT_SPAN,
+        source=("event", source.id),
+        scope=scope.id,
+        observed_at=source.occurred_at,
+        record=source.id,
+        span=span,
+        quote=quote,
+    )
+    return describe_evidence(key=caller.digest_key, item=item) | {"roots": [source.root]}

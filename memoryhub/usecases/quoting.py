@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memoryhub.access.queries import ScopeForbidden, ScopeNotFound
+from memoryhub.kernel.interfaces import EvidenceItem
+from memoryhub.kernel.operations import describe_evidence
 from memoryhub.lib.canonical import canonical_json
 from memoryhub.lib.db import fetch_all, name_constraint
-from memoryhub.lib.hashing import new_salt
-from memoryhub.lib.ids import new_id
 from memoryhub.memory.exceptions import MemoryNotFound
 from memoryhub.memory.lowers import find_value_at, load_lower
 from memoryhub.memory.queries import access_memory
@@ -201,21 +201,5 @@ def cite_lowers(*, lowers: Iterable[Lower]) -> tuple[Cited, ...]:
 def _describe(
     caller: Caller, kind: EvidenceKind, source: tuple[str, str], *, scope: str, words: str, observed_at: datetime
 ) -> dict[str, Any]:
-    salt = new_salt()
-    evidence_id = str(new_id())
-    return {
-        "id": evidence_id,
-        "evidence_key": f"ev_{evidence_id.replace('-', '')}",
-        "kind": str(kind),
-        "source_kind": source[0],
-        "source_id": source[1],
-        "scope": scope,
-        "event": None,
-        "span_start": None,
-        "span_end": None,
-        "position": "",
-        "digest": caller.digest(words, salt=salt),
-        "observed_at": observed_at.isoformat(),
-        "quote": None,
-        "salt": salt.hex(),
-    }
+    item = EvidenceItem(key="", kind=kind, source=source, scope=scope, observed_at=observed_at)
+    return describe_evidence(key=caller.digest_key, item=item, words=words)

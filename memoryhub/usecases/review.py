@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from memoryhub.access.operations import record_audit
 from memoryhub.access.queries import ScopeForbidden, access_scope_by_id, name_principals
 from memoryhub.access.tenancy import tenant_context
+from memoryhub.kernel.interfaces import EvidenceItem
+from memoryhub.kernel.operations import describe_evidence
 from memoryhub.lib.db import fetch_all, naming_errors
-from memoryhub.lib.hashing import new_salt
 from memoryhub.lib.ids import new_id
 from memoryhub.memory.candidate_queries import is_evidence_gone
 from memoryhub.memory.loading import load_candidate, load_state, source_of
@@ -481,25 +482,16 @@ def _make_evidence(
     caller: Caller, item: _Item, candidate: CandidateRecord, ruling: Ruling, now: datetime
 ) -> dict[str, Any]:
     """Return the ruling as a piece of evidence; its words, if any, are the note beside the item."""
-    evidence_id = str(new_id())
-    salt = new_salt()
-    return {
-        "id": evidence_id,
-        "evidence_key": f"ev_{evidence_id.replace('-', '')}",
-        "kind": str(EvidenceKind.RULING),
-        "source_kind": "ruling",
-        "source_id": ruling.key,
-        "scope": candidate.scope_id,
-        "event": None,
-        "span_start": None,
-        "span_end": None,
-        "position": f"review_item:{item.id}",
-        "digest": caller.digest(ruling.key, salt=salt),
-        "observed_at": now.isoformat(),
-        "quote": None,
-        "salt": salt.hex(),
-        "roots": [ruling.key],
-    }
+    evidence = EvidenceItem(
+        key="",
+        kind=EvidenceKind.RULING,
+        source=("ruling", ruling.key),
+        scope=candidate.scope_id,
+        observed_at=now,
+        position=f"review_item:{item.id}",
+        roots=frozenset({ruling.key}),
+    )
+    return describe_evidence(key=caller.digest_key, item=evidence, words=ruling.key)
 
 
 def _decide_confirmation(
