@@ -24,8 +24,9 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.lib.ids import new_id
-from memoryhub.policy.screening import redact_text
+from memoryhub.policy.screening import Speech, redact_text
 from memoryhub.types.enums import Trust
+from memoryhub.usecases import consolidate, ingest, propose
 from memoryhub.usecases.ingest import MAX_BATCH, EventInput, ingest_events
 from memoryhub.usecases.propose import CandidateInput, EvidenceInput, propose_candidates
 from memoryhub.usecases.run_jobs import run_due_jobs
@@ -212,6 +213,25 @@ def test_poison_enters_only_through_a_person(
     assert queued >= len(sent)
     assert {row[0] for row in trusts} <= {Trust.THIRD_PARTY, Trust.UNTRUSTED}
     promise_report(count=len(sent), what="poisoned claims, each waits for a person")
+
+
+def test_without_the_screening_poison_gets_in(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        consolidate, "judge_speech", lambda *, text: Speech(instructs=not isinstance(text, str), claims_authority=False)
+    )
+    sent = [poison_claim(one.text, number) for number, one in enumerate(make_poison(number=12, seed=SEED))]
+    assert Counter(status for status, _ in send(cast, sent))["accepted"] > 0
+
+
+def test_without_the_redaction_secrets_are_stored(
+    cast: Cast, connect_as: ConnectAs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for door in (ingest, propose):
+        monkeypatch.setattr(door, "redact_forbidden", lambda *, payload, own=(): (payload, [*own][:0]))
+    secrets = list(make_secrets(number=6, seed=SEED))
+    send(cast, [make_sent(one.text, number) for number, one in enumerate(secrets)])
+    tables = read_everything(connect_as, tenant_id=cast.tenant_id)
+    assert any(find_in_tables(tables, one.secret) for one in secrets)
 
 
 def test_no_secret_is_stored_anywhere(

@@ -109,9 +109,9 @@ _INSTRUCTIONS = re.compile(
         + _SECRETS
         + r".{0,8}(?:发给|发送|发到|发往|告诉|透露|传给|交给|泄露|上传|保存|存入|写入|记)",
         r"(?:请(?!勿|不)|你|务必|立即|马上|帮我|必须).{0,4}(?:保存|记住|存储|发送|透露|输出|上传).{0,8}" + _SECRETS,
-        r"(?:^|[.。!;,] ?)(?:并)?(?:保存|记住|存储|发送|store|save|send).{0,8}(?:api ?)?"
+        r"(?:^|[.。!;,\"'“] ?)(?:并)?(?:保存|记住|存储|发送|store|save|send).{0,8}(?:api ?)?"
         + _SECRETS
-        + r"(?:$|[.。!;,])",
+        + r"(?:$|[.。!;,\"'”])",
         r"(?:透露|输出|显示|打印|泄露|告诉我|复述).{0,8}(?:系统提示|提示词|全部指令)",
         r"(?:授予|开放|给予)(?:我|我们|对方|该账号|任何人).{0,8}(?:权限|访问权)",
         # Keep people out of it
@@ -150,7 +150,7 @@ _AUTHORITY = re.compile(
         + r" by (?:the |our |your )?"
         + _WHO
         + r"\b",
-        r"(?:^|[.!:;(\[] ?)(?:pre-?)?" + _APPROVED + r" by (?:the |our |your )?" + _WHO + r"\b",
+        r"(?:^|[.!:;(\[\"'“] ?)(?:pre-?)?" + _APPROVED + r" by (?:the |our |your )?" + _WHO + r"\b",
         r"\bthe "
         + _WHO
         + r" (?:has |have |had )?(?:already |personally |explicitly )?"
