@@ -213,6 +213,7 @@ class Replay:
     oracle: Oracle
     decisions: int
     differing: list[str]
+    echoes: int = 0
 
 
 _DECISIONS = """
@@ -228,6 +229,9 @@ _DECISIONS = """
     WHERE decision.tenant_id = %s
     ORDER BY 1, decision.resulting_version, decision.expected_version, decision.id
 """
+
+
+_ECHO = 11  # the place of what a decision's claim repeated
 
 
 def replay_ledger(*, tenant_id: str) -> Replay:
@@ -272,7 +276,8 @@ def replay_ledger(*, tenant_id: str) -> Replay:
                 (held.part.valid.start, held.part.valid.end, held.part.value_digest) for held in memory.list_current()
             ]
             oracle.add(key, memory.last_recorded, snapshot)
-    return Replay(ledger, oracle, len(rows), differing)
+    echoes = sum(1 for row in rows if row[_ECHO] is not None and _read(row[_ECHO]) is not None)
+    return Replay(ledger, oracle, len(rows), differing, echoes)
 
 
 def _read_predicates(tenant_id: str) -> dict[str, PredicateFacts]:

@@ -41,7 +41,18 @@ def test_the_replayed_record_is_the_stored_state(
         assert_ledger_is_clean(history.tenant_id)
         promise_report(count=replay.decisions, what="decisions replayed twice, byte-equal")
         done.update(history.done)
-    for action in ("ADD", "SUPERSEDE", "ATTACH_EVIDENCE", "NO_OP", "CONFLICT", "accept", "reject", "keep_conflict"):
+        done["echo"] += replay.echoes
+    for action in (
+        "ADD",
+        "SUPERSEDE",
+        "ATTACH_EVIDENCE",
+        "NO_OP",
+        "CONFLICT",
+        "accept",
+        "reject",
+        "keep_conflict",
+        "echo",
+    ):
         assert done[action] > 0, f"no history came to {action}: {done}"
 
 
