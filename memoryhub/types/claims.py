@@ -45,8 +45,8 @@ class Claim:
     `value_digest` is None for a claim of absence (a retraction). `effective` tells whether the valid period
     begins at a stated instant or at a first-party event's `occurred_at`; without it nobody supersedes alone.
     `order_digest` breaks ties of equal (`valid.start`, `observed_at`, `source_seq`). `weight` is in 0..1 before decay
-    and is decayed from `observed_at`; `trust` caps how far the claims of one principal reach together. `lineages` is how
-    many independent lineages it goes back to: more than one if it rests on memories.
+    and is decayed from `observed_at`; `trust` caps how far the claims of one principal reach together. `lineages` is
+    how many independent lineages it goes back to: more than one if it rests on memories.
     """
 
     source: SourceIdentity
