@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, Literal, Self
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
+from memoryhub.extraction.dates import read_period
 from memoryhub.extraction.interfaces import (
     Answer,
     EventText,
@@ -32,7 +33,7 @@ from memoryhub.extraction.interfaces import (
     Question,
 )
 from memoryhub.extraction.rules import LEAD_CONFIDENCE, SUSPICION
-from memoryhub.lib.canonical import canonical_json
+from memoryhub.lib.canonical import NotCanonical, canonical_json
 from memoryhub.lib.hashing import sha256_hex
 from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType, Stance
@@ -49,6 +50,9 @@ _BACK_OFF = 0.5
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _NO_FORMAT = frozenset({400, 404, 415, 422, 501})
 _RESERVED = ("transcript.", "lead.")
+_TASK = "task"  # the reserved condition: a text cannot bind a memory to a task
+LONGEST_VALUE = 4000
+_NEAR = timedelta(days=366)
 
 _PROMPT = """\
 You read one message and list what it states that is worth remembering later: lasting preferences, facts, corrections.
@@ -449,43 +453,84 @@ def _read_item(item: _Item, event: EventText, question: Question) -> Proposal:
         raise _ItemRefused("quote_not_in_text")
     if item.fact_key.startswith(_RESERVED):
         raise _ItemRefused("fact_key_reserved")
-    if isinstance(item.value, list | dict):
+    conditions = _read_conditions(item)
+    if isinstance(item.value, list | dict) or not _is_storable([item.value, conditions, item.subject]):
         raise _ItemRefused("proposal_malformed")
     is_lead = item.kind == "lead"
-    is_unclear = item.subject == "unclear"
-    is_speaker = item.subject == "speaker"
-    is_said = item.explicit and is_speaker and event.is_first_party and not is_lead and _is_in(item.value, item.quote)
-    conditions = {"topic": item.quote[:120]} if is_lead else {one.name: one.value for one in item.conditions}
+    is_speaker = item.subject in ("speaker", event.subject)
+    valid_from = _read_instant(item.valid_from, event)
+    is_said = (
+        item.explicit
+        and is_speaker
+        and event.is_first_party
+        and not is_lead
+        and not item.negated
+        and all(_is_in(said, item.quote) for said in (item.value, *conditions.values()))
+        and (valid_from is None or valid_from == read_period(text=item.quote, at=event.occurred_at).valid_from)
+    )
     return Proposal(
         kind=CandidateKind(item.kind),
         memory_type=MemoryType.EPISODIC if item.kind == "experience" else MemoryType.SEMANTIC,
-        subject=event.subject if is_speaker or is_unclear else item.subject,
+        subject=event.subject,
         fact_key=SUSPICION if is_lead else item.fact_key,
         content=item.quote,
         value=item.quote[:120] if is_lead else item.value,
         epistemic_status=EpistemicStatus.EXPLICIT if is_said else EpistemicStatus.INFERRED,
         confidence=min(item.confidence, LEAD_CONFIDENCE if is_lead else MOST_CONFIDENT),
         span=(begin, begin + len(item.quote)),
-        conditions=conditions,
+        conditions={"topic": item.quote[:120]} if is_lead else conditions,
         stance=Stance.CONTRADICTS if item.negated and not is_lead else Stance.SUPPORTS,
-        valid_from=_read_instant(item.valid_from),
-        mention=Mention(words=item.quote[:100], is_uncertain=True) if is_unclear else None,
+        valid_from=valid_from,
+        mention=None if is_speaker else _read_mention(item, event),
         rule_digest=question.digest,
     )
 
 
+def _read_conditions(item: _Item) -> dict[str, str]:
+    conditions = {one.name: one.value for one in item.conditions}
+    if len(conditions) < len(item.conditions):
+        raise _ItemRefused("proposal_malformed")
+    if any(name.strip().casefold() == _TASK for name in conditions):
+        raise _ItemRefused("condition_reserved")
+    return conditions
+
+
+def _is_storable(said: Any) -> bool:
+    """Tell whether a database can keep it: numbers that end, no halves of characters, no more than anybody states."""
+    try:
+        return len(canonical_json(said)) <= LONGEST_VALUE
+    except NotCanonical:
+        return False
+
+
+def _read_mention(item: _Item, event: EventText) -> Mention:
+    """Return the words for somebody else; a model knows no keys, and whom the text does not name it only guesses."""
+    entity_type, colon, name = item.subject.partition(":")
+    if item.subject == "unclear":
+        return Mention(words=item.quote[:100], is_uncertain=True)
+    if not colon:
+        return Mention(words=item.subject, is_uncertain=True)
+    return Mention(words=name, entity_type=entity_type, is_uncertain=not _is_in(name, event.text))
+
+
 def _is_in(value: Any, quote: str) -> bool:
-    """Tell whether the quote itself says the value; what has to be concluded from it is a guess."""
+    """Tell whether the quote itself says the value, as words or numbers of its own; what is concluded is a guess."""
     if value is None or isinstance(value, bool):
         return False
-    return str(value).strip().casefold() in quote.casefold() and bool(str(value).strip())
+    said = str(value).strip().casefold()
+    begins = r"(?<![a-z0-9])(?<![0-9][.,])" if said[:1].isascii() else ""
+    ends = r"(?![a-z0-9])(?![.,][0-9])" if said[-1:].isascii() else ""
+    return bool(said) and re.search(begins + re.escape(said) + ends, quote.casefold()) is not None
 
 
-def _read_instant(said: str | None) -> datetime | None:
+def _read_instant(said: str | None, event: EventText) -> datetime | None:
+    """Return from when it holds; a time far from the event counts only where the text names its year."""
     if said is None:
         return None
     try:
         instant = datetime.fromisoformat(said)
-    except ValueError:
+        instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
+    is_near = abs(instant - event.occurred_at) <= _NEAR
+    return instant if is_near or _is_in(str(instant.year), event.text) else None

@@ -20,6 +20,7 @@ from memoryhub.extraction.interfaces import (
     Proposal,
 )
 from memoryhub.extraction.openai import MOST_BYTES, ModelSettings, OpenAIExtractor, read_retry_after
+from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, Stance
 from tests.endpoint import (
     Act,
@@ -310,6 +311,15 @@ def test_the_tokens_of_an_answer_are_taken_only_where_they_can_be_true(said: Any
         ({"conditions": {"when": "always"}}, "proposal_malformed"),
         ({"epistemic_status": "validated"}, "proposal_malformed"),
         ({"approve": True}, "proposal_malformed"),
+        ({"value": float("nan")}, "proposal_malformed"),
+        ({"value": float("-inf")}, "proposal_malformed"),
+        ({"value": "a\x00b"}, "proposal_malformed"),
+        ({"value": "\ud800"}, "proposal_malformed"),
+        ({"value": "x" * 5000}, "proposal_malformed"),
+        ({"subject": "person:\x00"}, "proposal_malformed"),
+        ({"conditions": [{"name": "when", "value": "\x00"}]}, "proposal_malformed"),
+        ({"conditions": [{"name": "when", "value": "a"}, {"name": "when", "value": "b"}]}, "proposal_malformed"),
+        ({"conditions": [{"name": "Task", "value": "of somebody else"}]}, "condition_reserved"),
     ],
 )
 def test_a_proposal_that_is_invented_or_malformed_is_refused_and_the_others_stand(
@@ -327,9 +337,51 @@ def test_what_the_quote_does_not_say_is_a_guess() -> None:
     assert one.epistemic_status is EpistemicStatus.INFERRED
     [one], _ = read({**SEAT, "value": True})
     assert one.epistemic_status is EpistemicStatus.INFERRED
-    [one], _ = read({**SEAT, "subject": "person:bob"})
-    assert (one.epistemic_status, one.subject) == (EpistemicStatus.INFERRED, "person:bob")
+    [one], _ = read({**TERMS, "value": 5})
+    assert one.epistemic_status is EpistemicStatus.INFERRED, "a digit of another number"
+    [one], _ = read({**SEAT, "conditions": [{"name": "when", "value": "flying alone"}]})
+    assert one.epistemic_status is EpistemicStatus.INFERRED, "a condition that nobody stated"
+    [one], _ = read({**SEAT, "negated": True})
+    assert one.epistemic_status is EpistemicStatus.INFERRED, "a negation that nobody stated"
+    [one], _ = read({**SEAT, "valid_from": "2026-05-01"})
+    assert one.epistemic_status is EpistemicStatus.INFERRED, "a date that nobody stated"
+    [one], _ = read({**SEAT, "subject": "person:alice"})
+    assert (one.epistemic_status, one.mention) == (EpistemicStatus.EXPLICIT, None)
     [one], _ = read(SEAT, event=replace(EVENT, is_first_party=False))
+    assert one.epistemic_status is EpistemicStatus.INFERRED
+
+
+def test_whom_a_model_names_is_a_mention_and_no_key() -> None:
+    bob = replace(EVENT, text="Bob, I prefer the window seat.")
+    [named], _ = read({**SEAT, "subject": "person:bob"}, event=bob)
+    assert named.mention == Mention(words="bob", entity_type="person")
+    assert named.epistemic_status is EpistemicStatus.INFERRED
+    [guessed], _ = read({**SEAT, "subject": "person:carol"}, event=bob)
+    assert guessed.mention == Mention(words="carol", entity_type="person", is_uncertain=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "kept"),
+    [
+        ("1900-01-01", TEXT, False),
+        ("9999-12-31T23:59:59-12:00", TEXT, False),
+        ("0001-01-01T00:00:00+14:00", TEXT, False),
+        ("2019-03-01", TEXT, False),
+        ("2019-03-01", f"Since 2019. {TEXT}", True),
+        ("2019-03-01", f"In room 12019. {TEXT}", False),
+        ("2026-11-01", TEXT, True),
+    ],
+)
+def test_a_time_far_from_the_event_counts_only_where_the_text_names_it(said: str, text: str, kept: bool) -> None:
+    [one], _ = read({**SEAT, "valid_from": said}, event=replace(EVENT, text=text))
+    assert one.valid_from == (datetime.fromisoformat(said).replace(tzinfo=UTC) if kept else None)
+
+
+def test_a_date_that_the_quote_states_is_said() -> None:
+    text = "From 1 June 2026 I prefer the window seat."
+    [one], _ = read({**SEAT, "quote": text, "valid_from": "2026-06-01"}, event=replace(EVENT, text=text))
+    assert one.epistemic_status is EpistemicStatus.EXPLICIT
+    [one], _ = read({**SEAT, "quote": text, "valid_from": "2026-06-02"}, event=replace(EVENT, text=text))
     assert one.epistemic_status is EpistemicStatus.INFERRED
 
 
