@@ -22,7 +22,6 @@ from memoryhub.usecases.consolidate import BY_REVIEWER, REVIEW, Consolidated, se
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event
 from memoryhub.usecases.propose import (
     CandidateInput,
-    DocumentInput,
     EvidenceInput,
     SourceFacts,
     digest_value,
@@ -30,6 +29,7 @@ from memoryhub.usecases.propose import (
     judge_source,
     words_of,
 )
+from memoryhub.usecases.quoting import DocumentInput
 from memoryhub.usecases.review import OwnClaim
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ retry after a kill (T1), lost updates (T3), the raw second INSERT (`tests/invari
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def count(cast: Cast, *models: Any) -> list[int]:
         return [model.objects.filter(tenant_id=cast.tenant_id).count() for model in models]
 
 
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Make all calls at one instant, each in a thread and with a connection of its own."""
     start = threading.Barrier(len(calls))
 
@@ -166,7 +167,7 @@ def test_two_writers_of_one_new_key_make_one_head_and_both_are_kept(cast: Cast, 
         a_memory(value=value, actor=person.username, occurred_at=f"{day}T00:00:00Z")
         for value, person, day in (("4.1.1", cast.alice, "2022-08-03"), ("4.1.2", cast.bob, "2022-08-04"))
     ]
-    told: list[Told] = at_once([lambda body=body: api.post("memories", body) for body in bodies])
+    told: list[Told] = at_once([partial(api.post, "memories", body) for body in bodies])
     assert {one.status for one in told} == {201}
     assert len({one.json["memory_id"] for one in told}) == 1
     assert count(cast, MemoryHead, MemoryEvidence, MergeDecision) == [1, 2, 2]
@@ -179,7 +180,7 @@ def test_the_scope_comes_from_the_call_and_never_from_another_one(cast: Cast, ap
     """Write into two scopes from many threads at once: each memory is where its call said."""
     scopes = [{"kind": "project", "key": "platform"}, {"kind": "user", "key": cast.alice.username}]
     calls = [
-        (lambda number=number: api.post("memories", a_memory(scope=scopes[number % 2], conditions={"n": number})))
+        partial(api.post, "memories", a_memory(scope=scopes[number % 2], conditions={"n": number}))
         for number in range(24)
     ]
     told: list[Told] = at_once(calls)
