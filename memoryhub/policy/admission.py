@@ -96,7 +96,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("sensitive_predicate", lambda _, predicate: predicate.sensitive),
     Question(
         "inferred_preference",
-        lambda candidate, _: _is_inferred(candidate) and candidate.kind is CandidateKind.PREFERENCE,
+        lambda candidate, _: _is_inferred(candidate) and _is_preference(candidate),
     ),
     Question("wider_scope", lambda candidate, _: _widens_scope(candidate)),
 )
@@ -127,6 +127,10 @@ def enter_claim(*, candidate: CandidateFacts) -> Claim:
 
 def _is_inferred(candidate: CandidateFacts) -> bool:
     return candidate.epistemic_status is EpistemicStatus.INFERRED
+
+
+def _is_preference(candidate: CandidateFacts) -> bool:
+    return candidate.kind is CandidateKind.PREFERENCE or candidate.states_preference
 
 
 def _lacks_result(candidate: CandidateFacts) -> bool:

@@ -44,6 +44,12 @@ _SUCCESS = re.compile(
 _FIELDS_OF_RESULTS = frozenset({
     "result", "results", "output", "stdout", "exit_code", "report", "log", "artifact", "artifacts", "data",
 })  # fmt: skip
+_PREFERENCES = frozenset({"preference", "preferences", "偏好"})
+
+
+def names_preference(*, fact_key: str) -> bool:
+    """Tell whether a fact key is one of preferences: a segment of it says so."""
+    return not _PREFERENCES.isdisjoint(fact_key.casefold().split("."))
 
 
 def holds_only_now(*, text: str) -> bool:

@@ -36,7 +36,7 @@ class CandidateFacts:
     `result_shown`: its evidence holds the result that would show it. `instruction_like` and `claims_authority`: it,
     or what it was read from, speaks to the agent, or says that somebody allowed it. `lower_holds`: every lower memory
     it names holds as it was named, and it is none of them (`rests_on_itself`). `leaves_scope`: one of them is of
-    another scope that is no wider.
+    another scope that is no wider. `states_preference`: its key is one of preferences, whatever kind it calls itself.
     """
 
     claim: Claim
@@ -63,6 +63,7 @@ class CandidateFacts:
     lower_holds: bool = True
     rests_on_itself: bool = False
     leaves_scope: bool = False
+    states_preference: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from memoryhub.policy.echo import repeat_claim
 from memoryhub.policy.merge import MergePolicy, WholeTimelineNeeded, decide, weigh_claim
 from memoryhub.policy.reflection import rest_claim
 from memoryhub.policy.screening import Speech, judge_speech, lost_its_claim, words_to_screen
-from memoryhub.policy.wording import claims_success, holds_only_now, sounds_inferred
+from memoryhub.policy.wording import claims_success, holds_only_now, names_preference, sounds_inferred
 from memoryhub.types.claims import Author, Claim, Echo
 from memoryhub.types.decision import CandidateFacts, Decision
 from memoryhub.types.enums import (
@@ -268,6 +268,7 @@ def describe_facts(
         claims_authority=speech.claims_authority,
         confirmed=confirmed,
         subject_unclear=candidate.subject_unclear,
+        states_preference=names_preference(fact_key=candidate.fact_key),
     )
 
 
@@ -276,7 +277,7 @@ def _has_future_value(candidate: CandidateRecord, words: str) -> bool:
     withheld = not candidate.content_hash  # a barrier took the words: nothing is known of them
     if not withheld and candidate.value_digest is not None and not words.strip("; ") and candidate.value in _NOTHING:
         return False
-    is_preference = candidate.kind == CandidateKind.PREFERENCE or candidate.fact_key.startswith("preference.")
+    is_preference = candidate.kind == CandidateKind.PREFERENCE or names_preference(fact_key=candidate.fact_key)
     return not (is_preference and TASK not in candidate.conditions and holds_only_now(text=candidate.content))
 
 

@@ -84,14 +84,15 @@ def test_who_may_not_view_is_not_shown_the_other_claims(api: Api, cast: Cast) ->
     assert blind.get(f"memories/{told.json['memory_id']}").code == "forbidden"
 
 
-def test_a_guessed_preference_waits_with_its_question(api: Api, cast: Cast) -> None:
+@pytest.mark.parametrize("kind", ["preference", "fact", "lead"])
+def test_a_guessed_preference_waits_with_its_question(kind: str, api: Api, cast: Cast) -> None:
     told = api.post(
         "memories",
         a_memory(
             scope={"kind": "user", "key": cast.alice.username},
             subject=f"person:{cast.alice.username}",
             fact_key="preference.language",
-            kind="preference",
+            kind=kind,
             epistemic_status="inferred",
             conditions={},
             value="en",

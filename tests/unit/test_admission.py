@@ -111,6 +111,11 @@ def test_a_guess_may_enter_as_one(facts: dict[str, Any], reason: str) -> None:
         ({}, PredicateFacts(requires_confirmation=True), "predicate_requires_confirmation"),
         ({}, PredicateFacts(sensitive=True), "sensitive_predicate"),
         ({"epistemic_status": INFERRED, **PERSONAL}, MAINTAINED, "inferred_preference"),
+        (
+            {"epistemic_status": INFERRED, "scope_kind": ScopeKind.USER, "states_preference": True},
+            MAINTAINED,
+            "inferred_preference",
+        ),
         ({"epistemic_status": INFERRED}, MAINTAINED, "wider_scope"),
         ({"evidence_scope_kind": ScopeKind.USER}, MAINTAINED, "wider_scope"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.policy.wording import claims_success, holds_only_now, shows_result, sounds_inferred
+from memoryhub.policy.wording import claims_success, holds_only_now, names_preference, shows_result, sounds_inferred
 
 ONLY_NOW = [
     "Write this report in English.",
@@ -68,6 +68,12 @@ NO_SUCCESSES = [
     "测试计划在三月更新",
     "他通过考试了",
 ]
+
+
+@pytest.mark.parametrize("fact_key", ["preference.seat", "Preference.Seat", "user.preferences.seat", "用户.偏好.座位"])
+def test_a_key_of_preferences_is_noticed(fact_key: str) -> None:
+    assert names_preference(fact_key=fact_key)
+    assert not names_preference(fact_key="seat.preferenceless")
 
 
 @pytest.mark.parametrize("text", ONLY_NOW)
