@@ -84,7 +84,8 @@ class _Source(Shape):
     scope: ScopeIn
     source_type: SourceType = Field(
         default="statement",
-        description="What kind of source it is: message, statement, commit, form, document, tool_result, …",
+        description="What kind of source it is: message, statement, commit, form, document, tool_result, … "
+        "It can lower the trust of the event and never raise it.",
     )
     occurred_at: Instant = Field(description="When it happened.")
     actor: Name | None = Field(
@@ -250,7 +251,9 @@ class CandidateIn(_Claim):
         max_length=100,
         description="Events of the same scope, documents, lower memories. `reflective` rests on lower memories alone.",
     )
-    epistemic_status: ClaimedStatus = "observed"
+    epistemic_status: ClaimedStatus = Field(
+        default="observed", description="Of an agent's own claim, `explicit` becomes `observed`: it is what people say."
+    )
     task: OptionalName = ""
 
 
@@ -275,7 +278,9 @@ class MemoryIn(_Source, _Claim):
     )
 
     text: Content | None = Field(default=None, description="The words of the source; else the content.")
-    epistemic_status: ClaimedStatus = "explicit"
+    epistemic_status: ClaimedStatus = Field(
+        default="explicit", description="Of an agent's own claim, `explicit` becomes `observed`: it is what people say."
+    )
     evidence: list[EvidenceIn] = Field(
         default_factory=list,
         max_length=100,
