@@ -11,9 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memoryhub.types.fact_keys import drop_invisible
+
 _TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _LONGEST_NAME = 200
-_BAD_NAME = "the name of a subject has 1 to 200 characters and no blank at its ends"
+_BAD_NAME = "the name of a subject has 1 to 200 characters, no blank at its ends and none that controls the text"
+_JOINERS = frozenset("\u200c\u200d")  # of Persian words and of emoji: they change what a reader sees
 
 
 class BadSubjectKey(ValueError):
@@ -36,17 +39,28 @@ class SubjectKey:
         return f"{self.entity_type}:{self.name}"
 
 
+def spell_subject(*, text: str) -> str:
+    """Return a subject's key as it is compared: what Unicode holds for the same text (NFC) is the same text."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _is_bad_name(name: str) -> bool:
+    controls = any(unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _JOINERS for one in name)
+    return not name or name != name.strip() or len(name) > _LONGEST_NAME or controls
+
+
 def parse_subject_key(*, text: str, declared: Collection[str]) -> SubjectKey:
     """Return the entity that `type:name` names; the name may hold further colons.
 
     Raises:
-        BadSubjectKey: there is no type, no name, or a blank at an end of the name.
+        BadSubjectKey: there is no type, no name, a blank at an end of the name, or a character in it that controls
+            the text and is not seen.
         UndeclaredEntityType: the type is not among the tenant's declared ones.
     """
     entity_type, colon, name = text.partition(":")
     if not colon or not _TYPE_NAME.fullmatch(entity_type):
         raise BadSubjectKey("a subject is written type:name, with a type in small letters")
-    if not name or name != name.strip() or len(name) > _LONGEST_NAME or "\x00" in name:
+    if _is_bad_name(name):
         raise BadSubjectKey(_BAD_NAME)
     if entity_type not in declared:
         raise UndeclaredEntityType(f"the type {entity_type!r} is not declared")
@@ -63,9 +77,10 @@ def is_type_name(*, text: str) -> bool:
 
 
 def fold_mention(*, text: str) -> str:
-    """Return what all ways to write one mention have in common: case, width and blanks make no other mention."""
+    """Return what all ways to write one mention have in common: case, width, blanks and what nobody sees."""
     while True:
-        folded = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+        seen = drop_invisible(text=unicodedata.normalize("NFKC", text))
+        folded = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
         if folded == text:
             return folded
         text = folded
@@ -111,10 +126,10 @@ def align_mention(*, mention: Mention, known: Collection[str], declared: Collect
         UndeclaredEntityType: the mention's type is not declared.
         MentionUnknown: nobody is called so, and the mention tells no type of which a new subject could be.
     """
-    name = mention.words.strip()
+    name = spell_subject(text=mention.words.strip())
     if mention.entity_type:
         parse_subject_key(text=f"{mention.entity_type}:{name}", declared=declared)
-    elif not name or len(name) > _LONGEST_NAME or "\x00" in name:
+    elif _is_bad_name(" ".join(name.split())):
         raise BadSubjectKey(_BAD_NAME)
     meant = tuple(sorted(key for key in set(known) if mention.entity_type in ("", key.partition(":")[0])))
     if mention.is_uncertain or len(meant) > 1:

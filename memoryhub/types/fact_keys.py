@@ -19,6 +19,8 @@ _SEGMENT = re.compile(PATTERN)
 # Alphabets whose letters look alike: one key is written in one of them.
 _ALIKE = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC")
 _SELECTORS = (("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
+# Letters and marks by their category, and yet nothing to see.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
 class BadFactKey(ValueError):
@@ -57,17 +59,23 @@ def fold_pattern(*, text: str) -> str:
 def _fold(text: str) -> str:
     """Fold until nothing changes: removing what is invisible can bring a letter and its mark together."""
     while True:
-        seen = "".join(character for character in unicodedata.normalize("NFKC", text) if not _is_invisible(character))
+        seen = drop_invisible(text=unicodedata.normalize("NFKC", text))
         folded = unicodedata.normalize("NFKC", seen.casefold()).strip()
         if folded == text:
             return folded
         text = folded
 
 
+def drop_invisible(*, text: str) -> str:
+    """Return a text without the characters that nobody sees."""
+    return text if text.isascii() else "".join(character for character in text if not _is_invisible(character))
+
+
 def _is_invisible(character: str) -> bool:
     if character.isascii():
         return False
-    return unicodedata.category(character) == "Cf" or any(low <= character <= high for low, high in _SELECTORS)
+    is_format = character in _BLANK or unicodedata.category(character) == "Cf"
+    return is_format or any(low <= character <= high for low, high in _SELECTORS)
 
 
 def _check(key: str, segments: list[str]) -> None:

@@ -6,11 +6,11 @@ it leaves as it is, so that the schema refuses it by name. They look into lists 
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import date
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -40,7 +40,7 @@ _UNITS: dict[str, tuple[int, int, int]] = {
     **dict.fromkeys(("second", "seconds", "sec", "secs", "s", "秒", "秒钟"), (0, 0, 1)),
 }
 _EMAIL = re.compile(r"([^@\s]{1,64})@([^@\s]{1,255})")
-_EXACT = 2**53  # beyond it a double does not hold every whole number
+_MOST_DIGITS = 300
 _PORTS = {"http": 80, "https": 443, "ftp": 21}
 _UNRESERVED = "-._~"
 _RESERVED_IN_PATH = "/!$&'()*+,;=:@%"
@@ -64,17 +64,38 @@ def _nfkc(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
+def compose_value(*, value: Any) -> Any:
+    """Return a JSON value whose texts are in NFC, names of fields too: what is the same text to Unicode is one text.
+
+    Fields whose names would become one stay as they are.
+    """
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, list):
+        return [compose_value(value=item) for item in value]
+    if isinstance(value, dict):
+        composed = {unicodedata.normalize("NFC", name): compose_value(value=item) for name, item in value.items()}
+        return composed if len(composed) == len(value) else value
+    return value
+
+
 def _read_number(text: str) -> Any:
-    """Return the number that a text writes in decimal digits; a separator of thousands is left alone, it is a guess."""
+    """Return the number that a text writes in decimal digits, where a number can hold it exactly.
+
+    A separator of thousands is left alone, it is a guess; so is what would be rounded, or has more than 300 digits.
+    """
     plain = text.strip()
     if not _NUMBER.fullmatch(plain):
         return text
-    if plain.lstrip("+-").isdigit():
-        return int(plain)
-    number = float(plain)
-    if not math.isfinite(number):
+    exact = Decimal(plain)
+    if not exact:
+        return 0
+    if exact.adjusted() > _MOST_DIGITS:
         return text
-    return int(number) if number.is_integer() and abs(number) < _EXACT else number
+    if (whole := int(exact)) == exact:
+        return whole
+    number = float(plain)
+    return number if Decimal(repr(number)) == exact else text
 
 
 def _read_date(text: str) -> str:

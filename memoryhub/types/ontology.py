@@ -14,7 +14,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from memoryhub.types.entity import BadSubjectKey, fold_mention, is_type_name, parse_subject_key
+from memoryhub.types.entity import BadSubjectKey, fold_mention, is_type_name, parse_subject_key, spell_subject
 from memoryhub.types.enums import Cardinality
 from memoryhub.types.fact_keys import LONGEST, BadFactKey, fold_pattern
 from memoryhub.types.normalising import NORMALISERS
@@ -215,6 +215,9 @@ def read_ontology(*, text: str) -> Ontology:
     ]
     if faults:
         raise OntologyRefused(faults)
+    for entry in found.get("subjects", ()):
+        entry["key"] = spell_subject(text=entry["key"])
+        entry["aliases"] = [spell_subject(text=alias) for alias in entry.get("aliases", ())]
     return order_ontology(
         ontology=Ontology(
             entity_types=tuple(EntityTypeEntry(**entry) for entry in found.get("entity_types", ())),

@@ -12,7 +12,7 @@ from memoryhub.lib.ids import new_id
 from memoryhub.memory.loading import load_candidate
 from memoryhub.memory.operations import describe_candidate
 from memoryhub.types.cognitive import get_decay
-from memoryhub.types.entity import Alignment, align_mention, fold_mention, parse_subject_key
+from memoryhub.types.entity import Alignment, align_mention, fold_mention, parse_subject_key, spell_subject
 from memoryhub.types.enums import Cardinality
 from memoryhub.types.fact_keys import fold_fact_key, name_key
 from memoryhub.types.normalising import normalise_value, read_normalisers
@@ -116,6 +116,7 @@ def find_subject(*, caller: Caller, key: str, now: datetime) -> str:
     Raises:
         BadSubjectKey, UndeclaredEntityType: it is no `type:name` of a declared type.
     """
+    key = spell_subject(text=key)
     found = _find_by_keys(caller=caller, keys=[key])
     if found:
         return found[key][0]
@@ -150,7 +151,7 @@ def _find_by_keys(*, caller: Caller, keys: list[str]) -> dict[str, tuple[str, st
 
 def digest_subject(*, caller: Caller, key: str) -> str:
     """Return the digest under which a subject's key is kept."""
-    return caller.digest(f"subject {key}")
+    return caller.digest(f"subject {spell_subject(text=key)}")
 
 
 def digest_mention(*, caller: Caller, words: str) -> str:

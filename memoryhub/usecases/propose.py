@@ -24,7 +24,7 @@ from memoryhub.policy.screening import redact_forbidden, redact_text
 from memoryhub.policy.trust import is_first_hand, judge_claim, name_status
 from memoryhub.policy.wording import shows_result
 from memoryhub.types.cognitive import UnknownCognitiveType
-from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType
+from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType, spell_subject
 from memoryhub.types.enums import (
     CandidateKind,
     EpistemicStatus,
@@ -34,6 +34,7 @@ from memoryhub.types.enums import (
     Trust,
 )
 from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.types.normalising import compose_value
 from memoryhub.usecases.align import AlignedProposal, Catalogue, ValueRefused, align_proposal
 from memoryhub.usecases.ingest import Desk, EventInput, describe_event, list_own_patterns
 from memoryhub.usecases.quoting import (
@@ -249,7 +250,15 @@ def _propose(*, caller: Caller, desk: Desk, catalogue: Catalogue, proposal: Cand
 
 
 def redact_proposal(*, caller: Caller, proposal: CandidateInput) -> CandidateInput:
-    """Return the proposal without forbidden material: what an event may not hold, a candidate may not either."""
+    """Return the proposal without forbidden material: what an event may not hold, a candidate may not either.
+
+    Subject and conditions, by which a memory is known, come out in the one spelling in which they are compared.
+    """
+    proposal = replace(
+        proposal,
+        subject=spell_subject(text=proposal.subject),
+        conditions=compose_value(value=proposal.conditions),
+    )
     own = list_own_patterns(caller=caller)
     said, redactions = redact_forbidden(
         payload={

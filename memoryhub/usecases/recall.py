@@ -16,6 +16,7 @@ from memoryhub.retrieval.queries import FoundMemory, search_memories
 from memoryhub.types.cognitive import is_cognitive_type
 from memoryhub.types.enums import Modality, ScopeKind, UsageOutcome, VersionState
 from memoryhub.types.fact_keys import BadFactKey
+from memoryhub.types.normalising import compose_value
 from memoryhub.types.temporal import AsOf
 from memoryhub.usecases.align import Catalogue, find_own_key
 from memoryhub.usecases.ingest import digest_session
@@ -138,7 +139,8 @@ def _align(*, caller: Caller, question: RecallInput) -> RecallInput:
             fact_key = Catalogue(caller).find_key(text=fact_key).spelling
     if subject is not None:
         subject = find_own_key(caller=caller, key=subject) or subject
-    return replace(question, fact_key=fact_key, subject=subject)
+    conditions = compose_value(value=question.conditions)
+    return replace(question, fact_key=fact_key, subject=subject, conditions=conditions)
 
 
 def _choose_scopes(*, caller: Caller, names: Sequence[tuple[str, str]] | None) -> list[ScopeAccess]:

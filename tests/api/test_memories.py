@@ -45,6 +45,15 @@ def test_the_same_event_again_is_the_same_answer(api: Api, cast: Cast) -> None:
         assert MemoryHead.objects.filter(tenant_id=cast.tenant_id).count() == 1
 
 
+def test_what_is_one_text_to_unicode_is_one_memory(api: Api) -> None:
+    apart = a_memory(subject="product:cafe\u0301", conditions={"re\u0301gion": "Zu\u0308rich"})
+    first = api.post("memories", apart)
+    composed = {"subject": "product:caf\u00e9", "conditions": {"r\u00e9gion": "Z\u00fcrich"}}
+    second = api.post("memories", a_memory(**composed))
+    assert (first.status, second.status) == (201, 200)
+    assert first.json["memory_id"] == second.json["memory_id"]
+
+
 @pytest.mark.parametrize(
     "change",
     [{"value": "4.1.9"}, {"content": "other words"}, {"fact_key": "release.eol"}, {"conditions": {"cycle": "5"}}],

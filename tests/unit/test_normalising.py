@@ -10,6 +10,7 @@ from memoryhub.types.normalising import (
     NORMALISERS,
     UnknownNormaliser,
     check_normalisers,
+    compose_value,
     normalise_value,
     read_normalisers,
 )
@@ -29,6 +30,15 @@ from memoryhub.types.normalising import (
         ("number", "-0.50", -0.5),
         ("number", "1e3", 1000),
         ("number", "9007199254740993", 9007199254740993),
+        ("number", "9007199254740993.0", 9007199254740993),
+        ("number", "1e23", 10**23),
+        ("number", "-0.0", 0),
+        ("number", "0e999", 0),
+        ("number", "1e-400", "1e-400"),
+        ("number", "0.10000000000000000001", "0.10000000000000000001"),
+        ("number", "12345678901234567890.5", "12345678901234567890.5"),
+        ("number", "1.10", 1.1),
+        ("number", "2.5e-7", 2.5e-7),
         ("number", "1,000", "1,000"),
         ("number", "1e999", "1e999"),
         ("number", "45 days", "45 days"),
@@ -73,6 +83,13 @@ from memoryhub.types.normalising import (
 def test_a_value_is_written_in_one_way(names: str, value: Any, expected: Any) -> None:
     found = normalise_value(value=value, names=read_normalisers(text=names))
     assert (found, type(found)) == (expected, type(expected))
+
+
+def test_one_text_to_unicode_is_one_value() -> None:
+    apart = {"Cafe\u0301": ["re\u0301sume\u0301", 1, None]}
+    assert compose_value(value=apart) == {"Caf\u00e9": ["r\u00e9sum\u00e9", 1, None]}
+    both = {"e\u0301": 1, "\u00e9": 2}
+    assert compose_value(value=both) == both, "a condition was lost"
 
 
 def test_the_list_is_closed() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoryhub.types.cognitive import get_decay
-from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, parse_subject_key
+from memoryhub.types.entity import BadSubjectKey, UndeclaredEntityType, fold_mention, parse_subject_key
 from memoryhub.types.enums import (
     CANDIDATE_TRANSITIONS,
     JOB_TRANSITIONS,
@@ -110,6 +110,20 @@ def test_a_subject_names_a_declared_type() -> None:
     for text in ("hans", "person:", ":hans", "Person:hans", "person: hans", "person:" + "x" * 201):
         with pytest.raises(BadSubjectKey):
             parse_subject_key(text=text, declared={"person", "Person"})
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u202e", "\n", "\x00", "\ud800", "\ufeff", "\U000e0041"])
+def test_a_subject_has_no_twin_with_what_nobody_sees(sign: str) -> None:
+    with pytest.raises(BadSubjectKey):
+        parse_subject_key(text=f"person:ha{sign}ns", declared={"person"})
+
+
+def test_a_joiner_belongs_to_a_name() -> None:
+    assert parse_subject_key(text="person:می\u200cخواهم", declared={"person"}).name == "می\u200cخواهم"
+
+
+def test_a_mention_is_read_without_what_nobody_sees() -> None:
+    assert fold_mention(text="Ha\u200bns\ufeff  MEIER") == fold_mention(text="hans meier")
 
 
 def test_transitions_follow_their_tables() -> None:
