@@ -76,7 +76,7 @@ class ClaudeCodeAdapter:
         if kind == "user" and isinstance(said, Mapping):
             found = _read_user(said, record)
         elif kind == "assistant" and isinstance(said, Mapping):
-            found = [("", AGENT, "assistant", _read_parts(said.get("content")))]
+            found = [("", AGENT, "assistant", _read_parts(said.get("content"), is_by_model=True))]
         else:
             found = [("", UNKNOWN, "", as_unknown(kind, record))]
         for suffix, source_type, role, message in found:
@@ -117,8 +117,8 @@ def _read_user(said: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple
     return found
 
 
-def _read_parts(content: Any) -> Message:
-    message = Message()
+def _read_parts(content: Any, *, is_by_model: bool = False) -> Message:
+    message = Message(is_by_model=is_by_model)
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
             _add_words(part, message)

@@ -153,7 +153,7 @@ def _read_item(item: Mapping[str, Any]) -> tuple[str | None, str, Message]:
 
 def _read_message(item: Mapping[str, Any]) -> tuple[str | None, str, Message]:
     role = str(item.get("role", ""))
-    message = Message()
+    message = Message(is_by_model=role == "assistant")
     read_content(item.get("content"), message)
     if role in ("system", "developer"):
         return SYSTEM, role, _leave_prompt(message)

@@ -113,6 +113,7 @@ def read_message(data: Mapping[str, Any]) -> tuple[str, Message]:
     source_type = {"user": USER, "assistant": AGENT, "tool": TOOL, "function": TOOL}.get(str(role))
     if source_type is None:
         return UNKNOWN, as_unknown(role, data)
+    message.is_by_model = source_type == AGENT
     read_content(data.get("content"), message)
     message.add_text(data.get("refusal"))
     for call in data.get("tool_calls") or ():

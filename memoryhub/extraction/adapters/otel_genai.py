@@ -275,6 +275,7 @@ def _read_message(role: str, data: Mapping[str, Any]) -> tuple[str, Message]:
         return SYSTEM, message
     if role not in _SOURCE_TYPES:
         return UNKNOWN, as_unknown(role, data)
+    message.is_by_model = role == "assistant"
     held = [part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, Mapping)]
     for part in held:
         _read_part(part, message)

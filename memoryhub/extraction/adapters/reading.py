@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from memoryhub.lib.canonical import NotCanonical, canonical_json
 from memoryhub.lib.hashing import sha256_hex
+from memoryhub.policy.screening import find_thoughts, is_thought_type, names_thoughts
 
 USER = "message"
 AGENT = "agent_message"
@@ -27,19 +28,8 @@ LONGEST_TEXT = 60_000  # characters; an event's payload holds 256 KiB, and a cha
 LONGEST_NAME = 200
 LONGEST_SESSION = 120
 DEEPEST = 40
-_REASONING_NAMES = frozenset(
-    {
-        "reasoning", "reasoningcontent", "reasoningdetails", "reasoningtext", "reasoningsummary", "thinking",
-        "thinkingblocks", "redactedthinking", "chainofthought", "encryptedcontent", "thought", "thoughts",
-        "thoughtsignature", "scratchpad", "innermonologue",
-    }
-)  # fmt: skip
-_REASONING_TYPES = frozenset(
-    {"reasoning", "thinking", "redactedthinking", "reasoningtext", "summarytext", "thought", "compaction"}
-)
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.+-]{1,60}){0,5};base64,")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{400,}")
-_THINK_TAG = re.compile(r"(?is)<(think(?:ing)?|reasoning|scratchpad)>.*?(?:</\1>|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +71,12 @@ class Adapter(Protocol):
 
 @dataclass(slots=True)
 class Message:
-    """Hold a message while it is put together: its words, its tool calls, and what was left out of it."""
+    """Hold a message while it is put together: its words, its tool calls, and what was left out of it.
 
+    `is_by_model` says that a model wrote it: then a tag of reasoning that does not begin or end counts too.
+    """
+
+    is_by_model: bool = False
     texts: list[str] = field(default_factory=list)
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
@@ -92,9 +86,7 @@ class Message:
         """Add words; a reasoning tag in them is left out, and so are the bytes of a file."""
         if not isinstance(text, str) or not text:
             return
-        shown, count = _THINK_TAG.subn("", text)
-        for _ in range(count):
-            self.leave_out(HIDDEN)
+        shown = self.leave_thoughts(_scrub_json(text, self))
         if _DATA_URL.match(shown) or _is_bytes(shown):
             self.leave_bytes(shown)
         elif shown.strip():
@@ -102,13 +94,23 @@ class Message:
 
     def add_call(self, *, name: Any, call_id: Any, arguments: Any) -> None:
         """Add a call of a tool, with its arguments as text."""
-        text = arguments if isinstance(arguments, str) else _as_text(scrub(arguments, self))
+        if isinstance(arguments, str):
+            text = self.leave_thoughts(_scrub_json(arguments, self))
+        else:
+            text = _as_text(scrub(arguments, self))
         call = {"name": short(name), "arguments": self._cut(text)}
         self.tool_calls.append({**call, "id": short(call_id)} if call_id else call)
 
     def leave_out(self, kind: str, **facts: Any) -> None:
         """Put down that something was left out, by kind and facts that hold no content."""
         self.left_out.append({"kind": kind, **{name: value for name, value in facts.items() if value is not None}})
+
+    def leave_thoughts(self, text: str) -> str:
+        """Return words without what stands between tags of reasoning."""
+        for begin, end in reversed(find_thoughts(text=text, is_by_model=self.is_by_model)):
+            self.leave_out(HIDDEN)
+            text = text[:begin] + text[end:]
+        return text
 
     def leave_bytes(self, data: Any, *, media_type: Any = None, kind: str = "file") -> None:
         """Leave out encoded bytes: kind and size stay."""
@@ -187,18 +189,14 @@ def _as_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=True, sort_keys=True, default=str)
 
 
-def _simplify(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name.lower())
-
-
 def is_reasoning_name(name: Any) -> bool:
     """Tell whether a field of this name holds hidden reasoning, or what proves it."""
-    return isinstance(name, str) and _simplify(name) in _REASONING_NAMES
+    return isinstance(name, str) and names_thoughts(name=name, is_by_model=True)
 
 
 def is_reasoning_type(kind: Any) -> bool:
     """Tell whether a part of this type is hidden reasoning."""
-    return isinstance(kind, str) and _simplify(kind) in _REASONING_TYPES
+    return isinstance(kind, str) and is_thought_type(kind=kind)
 
 
 def _is_bytes(text: str) -> bool:
@@ -215,12 +213,26 @@ def scrub(value: Any, message: Message, *, depth: int = 0) -> Any:
         if _DATA_URL.match(value) or _is_bytes(value):
             message.leave_bytes(value)
             return "[left out]"
-        return value
+        return message.leave_thoughts(_scrub_json(value, message, depth=depth))
     if isinstance(value, list):
         return [scrub(item, message, depth=depth + 1) for item in value]
     if isinstance(value, dict):
         return _scrub_fields(value, message, depth)
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _scrub_json(text: str, message: Message, *, depth: int = 0) -> str:
+    """Return a text that is JSON, such as the arguments of a tool, without hidden reasoning; any other as it is."""
+    plain = text.strip()
+    if depth > DEEPEST or plain[:1] + plain[-1:] not in ("{}", "[]"):
+        return text
+    try:
+        found = json.loads(plain)
+    except (ValueError, RecursionError):
+        return text
+    before = len(message.left_out)
+    kept = scrub(found, message, depth=depth + 1)
+    return text if len(message.left_out) == before else _as_text(kept)
 
 
 def _scrub_fields(value: dict[Any, Any], message: Message, depth: int) -> dict[str, Any] | None:

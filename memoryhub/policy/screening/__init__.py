@@ -8,6 +8,7 @@ from memoryhub.policy.screening.own import MOST_PATTERNS, OwnPattern, PatternRef
 from memoryhub.policy.screening.redaction import Redaction, lost_its_claim, redact_forbidden, redact_text
 from memoryhub.policy.screening.services import load_detector
 from memoryhub.policy.screening.speech import Speech, judge_speech, words_to_screen
+from memoryhub.policy.screening.thoughts import find_thoughts, is_thought_type, names_thoughts
 
 __all__ = (
     "MOST_PATTERNS",
@@ -16,9 +17,12 @@ __all__ = (
     "Redaction",
     "Speech",
     "compile_own_pattern",
+    "find_thoughts",
+    "is_thought_type",
     "judge_speech",
     "load_detector",
     "lost_its_claim",
+    "names_thoughts",
     "redact_forbidden",
     "redact_text",
     "words_to_screen",

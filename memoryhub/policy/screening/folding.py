@@ -60,6 +60,13 @@ def narrow_text(*, text: str) -> str:
     return UNSEEN.sub("", text.translate(_NARROW) if _WIDE.search(text) else text)
 
 
+def plain_name(*, text: str) -> str:
+    """Return the name of a field in small plain letters: what is not seen, wide or looks alike makes no other name."""
+    if not text.isascii():
+        text = _ACCENTS.sub("", unicodedata.normalize("NFKD", narrow_text(text=text))).translate(_PLAIN)
+    return re.sub(r"[-_\s]", "", text).lower().translate(_PLAIN if not text.isascii() else {})
+
+
 def decode_hidden(*, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield what Base64 in a text reads as, if it reads as text, with the range of characters it stands in."""
     for match in _BASE64.finditer(text):

@@ -88,20 +88,17 @@ def _is_key(match: re.Match[str]) -> bool:
     return not said.isdigit() and not is_word(said) and (is_named or _has_both(said))
 
 
-def _is_thought(match: re.Match[str]) -> bool:
-    """Tell hidden reasoning from a mention of the tag: it ends, or the whole text is it."""
-    return bool(match["end"]) or not match.string[: match.start()].strip()
-
-
 def _always(_match: re.Match[str]) -> bool:
     return True
 
 
 _ALONE = r"(?<![A-Za-z0-9])"
 _NAMED = (
-    r"(?P<by>[\"'`]?\s{0,20}(?:[:=：＝]|(?:(?:has been|have been|is|was|now|got)\s{1,5}){0,2}(?:changed|reset"
+    r"(?P<by>(?:\\{0,3}[\"'`])?\s{0,20}"
+    r"(?:[:=：＝]|(?:(?:has been|have been|is|was|now|got)\s{1,5}){0,2}(?:changed|reset"
     r"|set|updated|rotated)"
-    r"\s{1,5}to\b:?|\b(?:is|was)\b:?|(?:现在|已)?(?:改成了?|改为|設為|设为|换成了?|是|为|為))\s{0,20}|\s{1,20})[\"'`“]?"
+    r"\s{1,5}to\b:?|\b(?:is|was)\b:?|(?:现在|已)?(?:改成了?|改为|設為|设为|换成了?|是|为|為))\s{0,20}|\s{1,20})"
+    r"(?:\\{0,3}[\"'`“])?"
 )
 _SAID = r"(?P<it>(?:\[removed: [a-z_]{1,20}\]|[^\s\"'`,;，。；”]){4,}+)"
 SECRETS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
@@ -111,11 +108,6 @@ SECRETS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], bool]], ...
             r"(?P<it>-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z))", re.DOTALL
         ),
         _always,
-    ),
-    (
-        "hidden_reasoning",
-        re.compile(r"(?is)(?P<it><think(?:ing)?>.*?(?:(?P<end></think(?:ing)?>)|\Z))"),
-        _is_thought,
     ),
     (
         "access_token",

@@ -7,19 +7,26 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memoryhub.policy.screening.folding import decode_hidden, narrow_text
+from memoryhub.policy.screening.folding import decode_hidden, narrow_text, plain_name
 from memoryhub.policy.screening.own import OwnPattern
 from memoryhub.policy.screening.prose import LONG_PART, MARKER, SECRETS, STRONG_PART, WORDS_OF_FORMS, is_word
 from memoryhub.policy.screening.services import find_service_keys
+from memoryhub.policy.screening.thoughts import find_thoughts, is_thought_type, names_thoughts
 
 _SECRET_NAMES = re.compile(
     r".*(?:password|passwd|passphrase|passcode|apikey|secretkey|accesskey|accountkey|privatekey|signingkey"
-    r"|(?:client|app|shared|webhook|consumer)secret|(?:access|refresh|auth|id|bearer|session|api)token)"
+    r"|(?:client|app|shared|webhook|consumer)secret|(?:access|refresh|auth|id|bearer|session|api)token)s?"
     r"|(?:.*[.:/])?(?:pwd|secret)|.*(?:密码|密碼|口令|密钥|密鑰|令牌)"
 )
 _NAMING = frozenset({"name", "key", "factkey", "field", "variable", "attribute", "label"})
-_MAYBE_SECRET_NAMES = frozenset({"token", "authorization", "proxyauthorization"})
-_REASONING_NAMES = frozenset({"reasoningcontent", "thinking", "chainofthought", "redactedthinking"})
+_MAYBE_SECRET_NAMES = frozenset({"token", "authorization", "proxyauthorization", "cookie", "setcookie"})
+# Beside these, `pass` is no result of a test.
+_ACCOUNTS = frozenset({"user", "username", "login", "account", "host", "email"})
+# What a value is called that stands within a field which is named after a secret.
+_VALUES = frozenset(
+    {"value", "values", "new", "old", "current", "text", "raw", "plain", "plaintext", "content", "secret"}
+)
+_SHORTEST_NUMBER = 4  # digits
 _CLAUSE_ENDS = re.compile(r"[.!?](?=\s|$)|[;。；！？\n]")
 _SHORT_WORD = re.compile(r"[a-z_]{0,15}")  # such as the name of a field: no pattern takes it out
 _SHORTEST_CLAUSE = 4  # letters and digits
@@ -83,8 +90,8 @@ class _Redactor:
         alone = frozenset(text for text in self.taken if text.lower() not in WORDS_OF_FORMS)
         return self._take_again(value, "", either, alone)
 
-    def _redact_fields(self, fields: dict[str, Any], pointer: str) -> dict[str, Any]:
-        plain = {name: _simplify(name) for name in fields}
+    def _redact_fields(self, fields: dict[str, Any], pointer: str, *, within: str = "") -> dict[str, Any]:
+        plain = {name: plain_name(text=name) for name in fields}
         is_message = not {"role", "content"}.isdisjoint(plain.values())
         hides = _hides_reasoning(fields.get("type"), plain.values())
         # A value may be named by a field beside it, as in {"name": "DB_PASSWORD", "value": …}.
@@ -95,16 +102,31 @@ class _Redactor:
             while shown in kept:
                 shown += "'"
             place = f"{pointer}/{_escape(shown)}"
-            announced = _simplify(named) if plain[name] == "value" and named else plain[name]
-            is_thought = plain[name] in _REASONING_NAMES or (is_message and plain[name] == "reasoning")
-            if is_thought or (hides and name != "type"):
+            announced = plain_name(text=named) if plain[name] == "value" and named else plain[name]
+            if announced == "pass" and not _ACCOUNTS.isdisjoint(plain.values()):
+                announced = "password"
+            if within and plain[name] in _VALUES:
+                announced = within
+            if names_thoughts(name=name, is_by_model=is_message) or (hides and name != "type"):
                 kept[shown] = self._mark("hidden_reasoning", place)
-            elif isinstance(item, str) and _is_named_secret(announced, item):
-                self.taken.add(item)
-                kept[shown] = self._mark("password" if "pass" in announced else "api_key", place)
             else:
-                kept[shown] = self.redact(item, place)
+                kept[shown] = self._redact_named(announced, item, place)
         return kept
+
+    def _redact_named(self, announced: str, item: Any, pointer: str) -> Any:
+        """Return what stands under a name, in a list or as a value of its own within it, without the secret."""
+        if isinstance(item, str) and _is_named_secret(announced, item):
+            self.taken.add(item)
+            return self._mark("password" if "pass" in announced else "api_key", pointer)
+        if _SECRET_NAMES.fullmatch(announced) is not None:
+            if _is_number(item) and "pass" in announced:
+                self.taken.add(str(item))
+                return self._mark("password", pointer)
+            if isinstance(item, list):
+                return [self._redact_named(announced, one, f"{pointer}/{place}") for place, one in enumerate(item)]
+            if isinstance(item, dict):
+                return self._redact_fields(item, pointer, within=announced)
+        return self.redact(item, pointer)
 
     def _mark(self, kind: str, pointer: str, position: int = 0) -> str:
         self.found.append(Redaction(kind=kind, pointer=pointer, position=position))
@@ -131,20 +153,32 @@ class _Redactor:
         return text
 
     def _mask_known(self, text: str, pointer: str) -> str:
+        for span in reversed(find_thoughts(text=text)):
+            text = self._put_marker(text, span, "hidden_reasoning", pointer, is_repeated=False)
         text = self._mask_prose(text, pointer)
         for start, end in find_service_keys(text=text):
             if MARKER.search(text, start, end) is None:
                 text = self._put_marker(text, (start, end), "api_key", pointer)
         if len(text) >= _SHORTEST_ENCODED:
             for start, end, told in reversed(list(decode_hidden(text=text))):
-                kind = _find_prose(told)
+                kind = self._find_kind(told)
                 if kind:
                     text = self._put_marker(text, (start, end), kind, pointer)
         return text
 
-    def _put_marker(self, text: str, span: tuple[int, int], kind: str, pointer: str) -> str:
+    def _find_kind(self, text: str) -> str:
+        """Return the kind of the first forbidden thing in a text, or nothing."""
+        if find_thoughts(text=text):
+            return "hidden_reasoning"
+        own = next((pattern.kind for pattern in self.own if pattern.expression.search(text) is not None), "")
+        return _find_prose(text) or own or ("api_key" if any(find_service_keys(text=text)) else "")
+
+    def _put_marker(
+        self, text: str, span: tuple[int, int], kind: str, pointer: str, *, is_repeated: bool = True
+    ) -> str:
         start, end = span
-        self.taken.add(text[start:end])
+        if is_repeated:
+            self.taken.add(text[start:end])
         return f"{text[:start]}{self._mark(kind, pointer, start)}{text[end:]}"
 
     def _mask_prose(self, text: str, pointer: str) -> str:
@@ -156,8 +190,7 @@ class _Redactor:
                 if not is_secret(match):
                     return match.group()
                 begins, ends = match.start("it") - match.start(), match.end("it") - match.start()
-                if kind != "hidden_reasoning":
-                    self.taken.add(match["it"])
+                self.taken.add(match["it"])
                 return f"{match.group()[:begins]}{self._mark(kind, pointer, match.start('it'))}{match.group()[ends:]}"
 
             text = pattern.sub(mask, text)
@@ -192,16 +225,18 @@ def _find_prose(text: str) -> str:
 def _hides_reasoning(kind: Any, names: Collection[str]) -> bool:
     if not isinstance(kind, str):
         return False
-    holds_thoughts = not {"summary", "content", "encryptedcontent"}.isdisjoint(names)
-    return _simplify(kind) in _REASONING_NAMES or (kind.lower() == "reasoning" and holds_thoughts)
+    if names_thoughts(name=kind, is_by_model=False):
+        return True
+    holds_words = not {"summary", "content", "encryptedcontent", "text", "thought", "reasoning"}.isdisjoint(names)
+    return holds_words and is_thought_type(kind=kind) and kind.lower() != "compaction"
 
 
 def _escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _simplify(name: str) -> str:
-    return re.sub(r"[-_\s]", "", name).lower()
+def _is_number(item: Any) -> bool:
+    return isinstance(item, int) and not isinstance(item, bool) and len(str(abs(item))) >= _SHORTEST_NUMBER
 
 
 def _is_named_secret(name: str, text: str) -> bool:
