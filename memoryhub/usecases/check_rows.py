@@ -137,7 +137,9 @@ def check_conflict(*, tenant_id: str, memory_id: str, has_open_conflict: bool, t
 _COUNTED = """
     SELECT part.id::text, part.opener, part.valid_from, part.version, part.independent_evidence_count AS counted
     FROM memory_versions part
-    WHERE part.tenant_id = %s AND part.memory_id = %s AND part.recorded_to IS NULL ORDER BY part.valid_from
+    JOIN merge_decisions made ON made.tenant_id = part.tenant_id AND made.id = part.decision_id
+    WHERE part.tenant_id = %s AND part.memory_id = %s AND part.recorded_to IS NULL AND made.effects IS NOT NULL
+    ORDER BY part.valid_from
 """
 # By version and not by time: the clock of a caller may be behind. A claim that added nothing is counted by what came
 # after it.
@@ -166,7 +168,8 @@ def check_counts(
     """Return the held parts whose count of lineages is not that of the claims they were written from.
 
     A part keeps the count of the version that wrote it; the head tells the present one. Parts from before a claim was
-    withdrawn, and those of memories that rest on lower ones, are told by the head alone.
+    withdrawn, those of memories that rest on lower ones, and those written before effects were kept, when lineages
+    were counted in another way, are told by the head alone.
     """
     if state.bases:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memoryhub.access.tenancy import tenant_context
@@ -51,8 +51,15 @@ def fold_state(*, state: MemoryState, policy: MergePolicy) -> Timeline:
     return fold_timeline(claims=state.claims, rulings=state.rulings, rule=rule)
 
 
-def fold_again(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePolicy | None = None) -> None:
-    """Write what is left of a memory whose source was revoked, inside the open transaction.
+def fold_again(
+    *,
+    tenant_id: str,
+    memory_id: str,
+    now: datetime,
+    policy: MergePolicy | None = None,
+    reason: str = "source_revoked",
+) -> None:
+    """Write what a memory's claims amount to, by default because a source was revoked, inside the open transaction.
 
     The parts that rest on other evidence stay, re-labelled with the claims that now support them.
 
@@ -78,7 +85,7 @@ def fold_again(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePo
         tenant_id=tenant_id,
         candidate=candidate,
         state=state,
-        decision=decision,
+        decision=replace(decision, reason=reason),
         epoch=state.epoch,
         now=now,
         principal_id=candidate.proposer_id,
@@ -87,6 +94,41 @@ def fold_again(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePo
     )
     if committed.outcome != "committed":
         raise StaleHead(committed.version)
+
+
+# What was decided before effects were kept may have been derived by the rules of an earlier release.
+_FORMER = """
+    SELECT head.id::text FROM memory_heads head
+    JOIN merge_decisions made ON made.tenant_id = head.tenant_id AND made.memory_id = head.id
+        AND made.resulting_version = head.version AND made.resulting_version > made.expected_version
+    WHERE head.tenant_id = %s AND made.effects IS NULL ORDER BY 1
+"""
+
+
+def derive_former(*, tenant_id: str, now: datetime, policy: MergePolicy | None = None) -> int:
+    """Derive the beliefs of an earlier release by today's rules; returns how many memories changed.
+
+    Each change is a decision with the reason `rules_changed`. Done again it changes nothing.
+
+    Raises:
+        StoreFailure: the database could not be asked.
+    """
+    rules = policy or MergePolicy()
+    with naming_errors(), tenant_context(tenant_id, read_only=True):
+        former = [row[0] for row in fetch_all(sql=_FORMER, params=[tenant_id])]
+    return sum(_derive_one(tenant_id, memory_id, now, rules) for memory_id in former)
+
+
+def _derive_one(tenant_id: str, memory_id: str, now: datetime, policy: MergePolicy) -> bool:
+    with naming_errors(), tenant_context(tenant_id):
+        found = check_memory(tenant_id=tenant_id, memory_id=memory_id, policy=policy)
+        if all(mismatch.what != "belief" for mismatch in found):
+            return False
+        try:
+            fold_again(tenant_id=tenant_id, memory_id=memory_id, now=now, policy=policy, reason="rules_changed")
+        except StaleHead:
+            return False  # whoever was faster has derived it
+    return True
 
 
 def check_memories(*, tenant_id: str, policy: MergePolicy | None = None) -> Iterator[Mismatch]:
