@@ -13,6 +13,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import NoSuchResource, Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from memoryhub.types.entity import BadSubjectKey, fold_mention, is_type_name, parse_subject_key, spell_subject
 from memoryhub.types.enums import Cardinality
@@ -22,6 +25,7 @@ from memoryhub.types.normalising import NORMALISERS
 FORMAT = "memoryhub.ontology/1"
 _LONGEST_LABEL = 200
 _DEEPEST = 40
+_SAMPLES: tuple[Any, ...] = ("", 0, 0.5, True, [], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,7 +468,30 @@ def _check_schema(place: str, schema: Any) -> list[OntologyFault]:
         return [OntologyFault(place + _point(error.absolute_path).rstrip("/"), "bad_schema", error.message)]
     if any(not reference.startswith("#") for reference in _list_references(schema)):
         return [OntologyFault(place, "bad_schema", "a schema points only into itself")]
+    if not _leads_somewhere(schema):
+        return [OntologyFault(place, "bad_schema", "a schema points at something that it holds, and not in a circle")]
     return []
+
+
+def _leads_somewhere(schema: Any) -> bool:
+    """Tell whether each reference of a schema is found, and whether looking at a value ends."""
+    if isinstance(schema, bool):
+        return True
+    root = DRAFT202012.create_resource(schema)
+    waiting = [(root, Registry().with_resource(root.id() or "", root).resolver_with_root(root))]
+    try:
+        while waiting:
+            resource, resolver = waiting.pop()
+            if isinstance(resource.contents, dict):
+                for name in ("$ref", "$dynamicRef"):
+                    if name in resource.contents:
+                        resolver.lookup(resource.contents[name])
+            waiting += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
+        for value in _SAMPLES:
+            list(Draft202012Validator(schema).iter_errors(value))
+    except (Unresolvable, NoSuchResource, RecursionError):
+        return False
+    return True
 
 
 def _list_references(schema: Any) -> list[str]:

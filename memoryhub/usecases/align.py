@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from referencing.exceptions import Unresolvable
 
 from memoryhub.access.models import EntityType, Subject
 from memoryhub.access.operations import find_or_create_subject
@@ -101,11 +104,16 @@ def check_schema(*, value: Any, schema: Any) -> None:
     """Check a value against the JSON Schema its predicate declares.
 
     Raises:
-        ValueRefused: it does not fit; the message says where, without the value.
+        ValueRefused: it does not fit, or the schema cannot be evaluated on it; the message says where, without the
+            value.
     """
     from jsonschema import Draft202012Validator
 
-    error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
+    try:
+        error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
+    except (Unresolvable, RecursionError, ArithmeticError, ValueError, re.error) as broken:
+        # It points nowhere or in a circle, a pattern of it is none, or the number is beyond all bounds.
+        raise ValueRefused(f"the declared schema cannot be evaluated on it: {type(broken).__name__}") from None
     if error is not None:
         raise ValueRefused(f"{error.json_path} fails {error.validator}")
 

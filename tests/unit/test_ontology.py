@@ -16,6 +16,7 @@ from memoryhub.types.ontology import (
     read_ontology,
     write_ontology,
 )
+from memoryhub.usecases.align import ValueRefused, check_schema
 
 WHOLE: dict[str, Any] = {
     "format": FORMAT,
@@ -115,6 +116,20 @@ def test_the_schema_in_the_docs_is_the_one_that_is_checked() -> None:
             write(predicates=[{"fact_key": "a", "value_schema": {"anyOf": [{"$ref": "https://example.org/s"}]}}]),
             [("/predicates/0/value_schema", "bad_schema")],
         ),
+        *(
+            (
+                write(predicates=[{"fact_key": "a", "value_schema": schema}]),
+                [("/predicates/0/value_schema", "bad_schema")],
+            )
+            for schema in (
+                {"$ref": "#/$defs/nothing"},
+                {"$ref": "#nowhere"},
+                {"properties": {"x": {"items": {"$ref": "#/$defs/nothing"}}}},
+                {"$ref": "#"},
+                {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"not": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
+                {"$id": "https://example.org/s", "$ref": "#/$defs/nothing"},
+            )
+        ),
         (write(entity_types=[{"name": "a", "description": "\x00"}]), [("/entity_types/0/description", "bad_text")]),
         ('{"format": "\\ud800"}', [("/format", "bad_text")]),
     ],
@@ -143,3 +158,15 @@ def test_a_comparison_says_what_is_new_and_what_differs() -> None:
         'changed predicate invoice.payment_terms_days (name: "Payment terms" → "Terms", sensitive: true → false)',
     ]
     assert compare_ontologies(held=wanted, wanted=wanted) == ()
+
+
+def test_a_schema_that_holds_what_it_points_at_is_taken() -> None:
+    schema = {"$defs": {"tree": {"properties": {"next": {"$ref": "#/$defs/tree"}}}}, "$ref": "#/$defs/tree"}
+    [entry] = read_ontology(text=write(predicates=[{"fact_key": "a", "value_schema": schema}])).predicates
+    assert entry.value_schema == schema
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#/$defs/nothing"}, {"$ref": "#"}, {"pattern": "("}, {"multipleOf": 0.5}])
+def test_a_schema_that_cannot_be_evaluated_refuses_the_value_and_breaks_nothing(schema: dict[str, Any]) -> None:
+    with pytest.raises(ValueRefused):
+        check_schema(value="x" if "multipleOf" not in schema else 10**400, schema=schema)
