@@ -35,6 +35,7 @@ from memoryhub.extraction.interfaces import (
 from memoryhub.extraction.rules import LEAD_CONFIDENCE, SUSPICION
 from memoryhub.lib.canonical import NotCanonical, canonical_json
 from memoryhub.lib.hashing import sha256_hex
+from memoryhub.policy.screening import find_thoughts
 from memoryhub.types.entity import Mention
 from memoryhub.types.enums import CandidateKind, EpistemicStatus, MemoryType, Stance
 
@@ -406,7 +407,7 @@ def read_reply(raw: bytes) -> Answer:
     text = _join_content(message.get("content"))
     if not text.strip():
         raise ExtractionFailed("reply_without_message")
-    return Answer(text=_keep_storable(text), tokens=_read_usage(reply.get("usage")))
+    return Answer(text=_keep_storable(_keep_list(text)), tokens=_read_usage(reply.get("usage")))
 
 
 def _join_content(content: Any) -> str:
@@ -418,6 +419,17 @@ def _join_content(content: Any) -> str:
         for part in parts
         if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
     )
+
+
+def _keep_list(text: str) -> str:
+    """Return what an answer lists, without what stands around it or beside it: a model may have thought aloud there."""
+    try:
+        return json.dumps({"proposals": _list_items(text)}, ensure_ascii=False)
+    except ExtractionFailed:
+        spans = find_thoughts(text=text, is_by_model=True)
+        for begin, end in reversed(spans):
+            text = text[:begin] + text[end:]
+        return text
 
 
 def _keep_storable(text: str) -> str:

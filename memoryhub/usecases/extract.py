@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memoryhub.access.callers import Actor, Caller, derive_digest_key
 from memoryhub.access.models import PrincipalKind
-from memoryhub.access.queries import ScopeAccess
+from memoryhub.access.queries import ScopeAccess, load_own_patterns
 from memoryhub.extraction import ExtractorMissing, get_extractor
 from memoryhub.extraction.fallback import propose_transcript
 from memoryhub.extraction.interfaces import (
@@ -27,7 +27,7 @@ from memoryhub.extraction.interfaces import (
 from memoryhub.extraction.operations import find_answer, record_answer, reserve_question
 from memoryhub.extraction.rules import may_correct
 from memoryhub.lib.db import fetch_all, fetch_records
-from memoryhub.policy.screening import redact_text
+from memoryhub.policy.screening import compile_own_pattern, redact_text
 from memoryhub.types.entity import BadSubjectKey, MentionUnknown, UndeclaredEntityType
 from memoryhub.types.enums import Cardinality, Trust
 from memoryhub.types.fact_keys import BadFactKey
@@ -74,6 +74,9 @@ _EARLIER = """
       AND record.source_type = %(source_type)s
       AND record.occurred_at BETWEEN %(at)s - interval '1 day' AND %(at)s
       AND (record.occurred_at, record.source_seq) < (%(at)s, %(seq)s)
+      AND record.trust = %(trust)s
+      AND find_barrier_v1(record.tenant_id, record.scope_id, NULL, NULL, NULL, ARRAY[record.id, record.root],
+                          record.deletion_epoch) IS NULL
     ORDER BY record.occurred_at DESC, record.source_seq DESC LIMIT 5
 """
 
@@ -204,7 +207,8 @@ def ask_model(*, asking: Asking) -> Asked:
 def keep_answer(*, tenant_id: str, asking: Asking, asked: Asked, now: datetime) -> None:
     """Record an answer in a transaction of its own, so that whatever happens next it is not asked for again."""
     if asked.answer is not None:
-        answer = replace(asked.answer, text=redact_text(asked.answer.text)[0])
+        own = [compile_own_pattern(kind=kind, pattern=said) for kind, said in load_own_patterns(tenant_id=tenant_id)]
+        answer = replace(asked.answer, text=redact_text(asked.answer.text, own=own)[0])
         record_answer(tenant_id=tenant_id, reserved_id=asking.reserved_id, answer=answer, now=now)
 
 
@@ -351,6 +355,7 @@ def _list_earlier(*, tenant_id: str, source: SourceFacts, words: EventText, sess
             "actor": source.actor.id,
             "event": source.id,
             "source_type": words.source_type,
+            "trust": str(source.trust),
             "at": words.occurred_at,
             "seq": words.source_seq,
         },

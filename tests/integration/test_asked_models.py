@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from memoryhub.access.operations import grant_tenant_rights
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.extraction.models import ModelAnswer
 from memoryhub.kernel.models import SourceEventBody
@@ -22,6 +23,7 @@ from memoryhub.outbox.models import ProcessingJob
 from memoryhub.outbox.operations import LEASE, Claimed, claim_jobs
 from memoryhub.types.enums import RevocationTarget
 from memoryhub.usecases import run_jobs
+from memoryhub.usecases.declare_pattern import declare_pattern
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.run_jobs import MOST_QUESTIONS, run_job
@@ -114,6 +116,27 @@ def test_what_a_model_states_becomes_a_candidate_and_its_answer_is_on_record(cas
     assert (kept.model, kept.tokens) == ("small", 700)
     assert candidate.rule_digest == kept.question_digest
     assert candidate.value == "window"
+
+
+def test_what_a_model_thinks_aloud_and_a_customer_number_are_not_on_record(cast: Cast, settings: Any) -> None:
+    grant_tenant_rights(tenant=cast.tenant, principal=cast.alice, rights=("administer_tenant",))
+    now = clock.now()
+    declare_pattern(caller=cast.person(cast.alice), kind="customer", pattern=r"C-\d{6}", now=now)
+    told = json.dumps({"reasoning": "HIDDEN one", "proposals": [{**SEAT, "fact_key": "a.b", "value": "C-123456"}]})
+    for number, text in enumerate(
+        (f"HIDDEN two</think>HIDDEN three {told} HIDDEN four", "<think>HIDDEN five</think> no")
+    ):
+        with serve(answer(text)) as endpoint:
+            configure(settings, endpoint)
+            say(cast, f"{WORDS} For the {number}. time.")
+            [claimed] = claim(cast)
+            run_job(claimed=claimed, now=clock.now())
+    with tenant_context(cast.tenant_id, read_only=True):
+        kept = [one.answer for one in ModelAnswer.objects.order_by("answered_at")]
+    assert len(kept) == 2
+    assert "HIDDEN" not in "".join(kept)
+    assert "123456" not in "".join(kept)
+    assert "[removed: customer]" in kept[0]
 
 
 def test_nothing_is_asked_while_it_is_off(cast: Cast, settings: Any) -> None:

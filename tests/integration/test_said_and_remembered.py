@@ -11,7 +11,9 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
 from memoryhub.memory.models import Predicate
+from memoryhub.types.enums import RevocationMode, RevocationTarget
 from memoryhub.usecases.ingest import EventInput, ingest_events
+from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.run_jobs import run_due_jobs
 from tests.cast import Cast, make_cast
 
@@ -141,6 +143,35 @@ def test_a_correction_in_another_session_finds_nothing_to_correct(cast: Cast) ->
     say(cast, "Our payment terms are 30 days.")
     say(cast, "No, I meant 45 days.", session="t")
     assert [row[1] for row in list_held(cast)] == ["30"]
+
+
+def test_a_correction_does_not_read_what_stands_behind_a_barrier(cast: Cast) -> None:
+    say(cast, "Our payment terms are 30 days since March 2024.")
+    [[event_id]] = ask(cast, "SELECT id::text FROM source_events")
+    revoke(
+        caller=cast.person(cast.erin),
+        scope=("user", cast.alice.username),
+        target=RevocationTarget.EVENT,
+        target_id=event_id,
+        mode=RevocationMode.RESTRICT,
+        reason="user_request",
+        now=clock.now(),
+    )
+    assert ask(cast, "SELECT count(*) FROM source_event_bodies WHERE payload IS NOT NULL") == [(1,)]
+    correction = EventInput(
+        event_id="s/1",
+        scope=("user", cast.alice.username),
+        source_type="message",
+        occurred_at=BEGAN + HOUR,
+        payload={"text": "No, I meant 45 days."},
+        actor=cast.alice.username,
+        session="s",
+        source_seq=1,
+    )
+    ingest_events(caller=cast.caller, events=[correction], now=clock.now())
+    while run_due_jobs(now=clock.now()):
+        pass
+    assert ask(cast, "SELECT value #>> '{}' FROM memory_candidates WHERE source_event_id <> '" + event_id + "'") == []
 
 
 @pytest.mark.parametrize(
