@@ -23,6 +23,7 @@ BATCH_BYTES = 4 * 1024 * 1024
 PAYLOAD_BYTES = 256 * 1024  # as the API takes at most
 LONGEST_EVENT_ID = 200
 UNNAMED = "relayed_message"
+TAKEN = ("accepted", "replayed", "done_before")  # the last were taken by the run that wrote the checkpoint
 _PIECE = 1024 * 1024
 _LONGEST_RECORD = 256 * 1024 * 1024
 _HEAD = 64 * 1024
@@ -59,7 +60,7 @@ class Report:
     @property
     def refused(self) -> int:
         """How many events the system did not take."""
-        return sum(count for outcome, count in self.outcomes.items() if outcome not in ("accepted", "replayed"))
+        return sum(count for outcome, count in self.outcomes.items() if outcome not in TAKEN)
 
 
 def import_file(

@@ -113,7 +113,8 @@ def test_an_import_that_was_cut_off_goes_on(cast: Cast, tmp_path: Path, monkeypa
     assert count(cast) == 40
     with path.open("a") as file:
         file.write(json.dumps(window("new", "one")) + "\n")
-    assert load(cast, path, checkpoint=checkpoint).outcomes == {"done_before": 40, "accepted": 1}
+    report = load(cast, path, checkpoint=checkpoint)
+    assert (report.outcomes, report.refused) == ({"done_before": 40, "accepted": 1}, 0)
     with pytest.raises(ImportRefused):
         load(cast, write(tmp_path / "b.jsonl", window("x", "y")), checkpoint=checkpoint)
 
@@ -222,8 +223,24 @@ def test_the_command_says_what_became_of_everything(
     told = ["left out, hidden_reasoning: 1", "left out, record:summary: 1"]
     assert run(capsys, *arguments) == ["records read: 3", "events accepted: 2", *told]
     assert run(capsys, *arguments) == ["records read: 3", "events replayed: 2", *told]
+    kept = (*arguments, "--checkpoint", str(tmp_path / "done.json"))
+    run(capsys, *kept)
+    assert run(capsys, *kept) == ["records read: 3", "events done before: 2", *told]
     with pytest.raises(CommandError, match="2 events were refused"):
         run(capsys, *arguments[:4], "project:none")
+    assert "events refused, scope_not_found: 2" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("token")
+def test_the_command_says_how_to_give_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "s.jsonl", {"messages": [{"role": "user", "content": "a"}]})
+    arguments = (str(path), "--format", "openai-chat", "--scope", "project:platform")
+    call_command("import_events", *arguments)
+    told = capsys.readouterr()
+    assert "left out, no_time: 1" in told.out
+    assert "--at gives them one" in told.err
+    call_command("import_events", *arguments, "--at", STAMP)
+    assert "--at" not in capsys.readouterr().err
 
 
 def test_the_command_refuses_what_it_cannot_do(

@@ -14,7 +14,7 @@ from memoryhub.access.callers import authenticate_token
 from memoryhub.extraction.adapters import ADAPTERS
 from memoryhub.lib import clock
 from memoryhub.lib.db import StoreFailure
-from memoryhub.management.importing import ImportRefused, Job, Report, import_file
+from memoryhub.management.importing import TAKEN, ImportRefused, Job, Report, import_file
 from memoryhub.types.enums import ScopeKind
 
 TOKEN = "MEMORYHUB_TOKEN"  # noqa: S105  the name of a variable
@@ -60,6 +60,8 @@ class Command(BaseCommand):
         except StoreFailure:
             raise CommandError("The database does not answer. What was sent before stays; run it again.") from None
         self.stdout.write("\n".join(describe_report(report)))
+        if options["at"] is None and report.left["no_time"]:
+            self.stderr.write("Records without a time were left out; --at gives them one.")
         if report.refused:
             raise CommandError(f"{report.refused} events were refused; everything else was taken.")
 
@@ -67,7 +69,10 @@ class Command(BaseCommand):
 def describe_report(report: Report) -> list[str]:
     """Return one line for each count: records, events by outcome, what was left out by kind."""
     lines = [f"records read: {report.records}"]
-    lines += [f"events {outcome}: {count}" for outcome, count in sorted(report.outcomes.items())]
+    taken = {outcome: count for outcome, count in report.outcomes.items() if outcome in TAKEN}
+    refused = {outcome: count for outcome, count in report.outcomes.items() if outcome not in TAKEN}
+    lines += [f"events {outcome.replace('_', ' ')}: {count}" for outcome, count in sorted(taken.items())]
+    lines += [f"events refused, {outcome}: {count}" for outcome, count in sorted(refused.items())]
     lines += [f"left out, {kind}: {count}" for kind, count in sorted(report.left.items())]
     return lines
 
