@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memoryhub.lib.canonical import canonical_json
@@ -46,13 +46,15 @@ class Resting:
     """Hold what a decision does to what a memory rests on: the bases that are laid, and what a person must look at.
 
     `bases` are all that a claim rests on from now on, `weights` what such a claim then weighs. The parts in `reviews`
-    are written as `needs_review`, every other one as `active`; `asks` opens a review item for that reason.
+    are written as `needs_review`, every other one as `active`; `asks` opens a review item for that reason. `seen` are
+    the versions of the lower memories that all this was decided from.
     """
 
     bases: Mapping[SourceIdentity, Sequence[Basis]]
     weights: Mapping[SourceIdentity, float]
     reviews: Sequence[Part] = ()
     asks: str = ""
+    seen: Mapping[str, int] = field(default_factory=dict)
 
 
 def _iso(instant: datetime | None) -> str | None:
@@ -182,6 +184,7 @@ def _build_payload(
         payload["claim"] = _describe_claim(changes.claim)
         if candidate.bases:
             payload["bases"] = _describe_bases(candidate.id, candidate.bases, changes.claim.weight)
+            payload["lowers"] = _describe_lowers({basis.lower: basis.version for basis in candidate.bases})
     if changes_head:
         payload["belief"] = _describe_belief(changes.belief, changes.conflict)
         _add_parts(payload, candidate, state, changes)
@@ -194,6 +197,10 @@ def _build_payload(
     if resting is not None:
         _add_resting(payload, state, resting, candidate)
     return payload
+
+
+def _describe_lowers(versions: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"id": lower, "version": version} for lower, version in versions.items()]
 
 
 def _describe_bases(candidate_id: str, bases: Iterable[Basis], claim_weight: float) -> list[dict[str, Any]]:
@@ -225,6 +232,8 @@ def _add_resting(payload: dict[str, Any], state: MemoryState, resting: Resting, 
             for source, bases in resting.bases.items()
             for row in _describe_bases(state.candidates[source], bases, resting.weights[source])
         ]
+    if resting.seen:
+        payload["lowers"] = _describe_lowers(resting.seen)
     laid = {**state.bases, **resting.bases}
     roots = {root for bases in laid.values() for basis in bases for root in basis.belief.roots}
     payload["barrier_facts"]["sources"] = sorted({candidate.source_event_id, *roots})

@@ -15,6 +15,7 @@ from memoryhub.types.enums import VersionState
 from memoryhub.usecases.rederive import fold_state
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from memoryhub.memory.records import Committed, MemoryState
@@ -85,7 +86,15 @@ def follow_one(*, tenant_id: str, memory_id: str, now: datetime, policy: MergePo
         followed = follow_lowers(held=held, lowers={lower_id: lower.facts for lower_id, lower in lowers.items()})
         if followed is None or not held.parts:
             return False
-        committed = _commit(tenant_id=tenant_id, state=state, held=held, followed=followed, policy=rules, now=now)
+        committed = _commit(
+            tenant_id=tenant_id,
+            state=state,
+            held=held,
+            followed=followed,
+            seen={lower_id: lower.facts.version for lower_id, lower in lowers.items()},
+            policy=rules,
+            now=now,
+        )
         if committed.outcome == "committed":
             return True
         if committed.outcome == "barred":
@@ -114,7 +123,14 @@ def describe_held(*, tenant_id: str, state: MemoryState, policy: MergePolicy) ->
 
 
 def _commit(
-    *, tenant_id: str, state: MemoryState, held: Held, followed: Followed, policy: MergePolicy, now: datetime
+    *,
+    tenant_id: str,
+    state: MemoryState,
+    held: Held,
+    followed: Followed,
+    seen: Mapping[str, int],
+    policy: MergePolicy,
+    now: datetime,
 ) -> Committed:
     opener = _choose_opener(held, followed)
     candidate = load_candidate(tenant_id=tenant_id, candidate_id=state.candidates[opener.opener])
@@ -137,6 +153,7 @@ def _commit(
             weights={claim.source: claim.weight for claim in rest_all(held=held, bases=followed.bases, policy=policy)},
             reviews=followed.reviews,
             asks=followed.reason if followed.reviews else "",
+            seen=seen,
         ),
     )
 

@@ -116,8 +116,12 @@ def _access_evidence(caller: Caller, evidence_key: str) -> tuple[str, str]:
 
 
 def _change(tenant_id: str, evidence_id: str, scope_id: str, availability: Availability) -> None:
-    """Take the scope's guard as a deletion does, so that nobody decides on what is being lost; then say what it is."""
+    """Take the scope's guard as a deletion does, so that nobody decides on what is being lost; then say what it is.
+
+    What rests on memories follows in the same transaction: that lock comes before any head.
+    """
     fetch_all(sql="SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", params=[scope_id])
+    fetch_all(sql="SELECT pg_advisory_xact_lock(hashtextextended('memory_bases ' || %s, 0))", params=[tenant_id])
     before = [Availability.AVAILABLE, Availability.UNREACHABLE]
     if availability is Availability.AVAILABLE:
         before = [Availability.UNREACHABLE]

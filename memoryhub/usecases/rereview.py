@@ -90,9 +90,9 @@ def keep_reviewed(
     followed = Followed(MergeAction.ATTACH_EVIDENCE, "kept_after_review", bases, restores=reviewed.parts)
     decision = decide_followed(held=held, followed=followed, policy=policy, now=now)
     weights = {claim.source: claim.weight for claim in rest_all(held=held, bases=bases, policy=policy)}
-    return decision, _commit(
-        reviewed, judgement, decision, now, resting=Resting(bases=bases, weights=weights), ruling=None, evidence=None
-    )
+    seen = {lower_id: lower.facts.version for lower_id, lower in lowers.items()}
+    resting = Resting(bases=bases, weights=weights, seen=seen)
+    return decision, _commit(reviewed, judgement, decision, now, resting=resting, ruling=None, evidence=None)
 
 
 def _has_ground(tenant_id: str, state: MemoryState, bases: Bases, source: SourceIdentity) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 REVIEW = "review_memory"
 REASONS_TO_REJECT = ("not_supported", "outdated", "wrong_subject", "not_useful", "private", "other")
 _NEEDS_A_NOTE = "other"
+MAX_ATTEMPTS = 20
 
 
 class Verb(StrEnum):
@@ -91,6 +93,10 @@ class DecidedByOther(Exception):
         self.at = at
         self.outcome = outcome
         self.note = note
+
+
+class _LowerMoved(Exception):
+    """Say that what the memory under review rests on moved while the decision was made."""
 
 
 class ItemStale(Exception):
@@ -181,19 +187,15 @@ def resolve_review(
             raise ScopeForbidden(right)
         if item.state != "open":
             raise _decided_by_other(caller, item.decided_by, item.decided_at, item.outcome, resolution.note)
-        rules = policy or MergePolicy()
-        if item.kind is ReviewKind.REREVIEW:
-            resolved = _resolve_rereview(caller=caller, item=item, resolution=resolution, now=now, policy=rules)
-        else:
-            resolved = _resolve_claim(
-                caller=caller,
-                item=item,
-                resolution=resolution,
-                owner_id=scope.owner_id,
-                right=right,
-                now=now,
-                policy=rules,
-            )
+        resolved = _resolve(
+            caller=caller,
+            item=item,
+            resolution=resolution,
+            owner_id=scope.owner_id,
+            right=right,
+            now=now,
+            policy=policy or MergePolicy(),
+        )
         record_audit(
             caller=caller,
             action="review_item.decided",
@@ -203,6 +205,33 @@ def resolve_review(
             now=now,
         )
         return resolved
+
+
+def _resolve(
+    *,
+    caller: Caller,
+    item: _Item,
+    resolution: Resolution,
+    owner_id: str | None,
+    right: str,
+    now: datetime,
+    policy: MergePolicy,
+) -> Resolved:
+    """Decide the item, again for every time that a memory moved which the one under review rests on."""
+    for _ in range(MAX_ATTEMPTS):
+        with suppress(_LowerMoved):
+            if item.kind is ReviewKind.REREVIEW:
+                return _resolve_rereview(caller=caller, item=item, resolution=resolution, now=now, policy=policy)
+            return _resolve_claim(
+                caller=caller,
+                item=item,
+                resolution=resolution,
+                owner_id=owner_id,
+                right=right,
+                now=now,
+                policy=policy,
+            )
+    raise ItemStale(expected=resolution.expected_version, current=resolution.expected_version, note=resolution.note)
 
 
 def _resolve_claim(
@@ -452,6 +481,8 @@ def _tell_committed(
         raise _decided_by_other(
             caller, committed.decided_by, committed.decided_at, committed.outcome_of, resolution.note
         )
+    if committed.outcome == "lower_moved":
+        raise _LowerMoved
     if committed.outcome == "stale_head":
         raise ItemStale(expected=resolution.expected_version, current=committed.version or 0, note=resolution.note)
     if committed.outcome in ("barred", "epoch_moved"):

@@ -13,6 +13,8 @@ DECLARE
     v_closed jsonb;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(v_scope::text, 0));
+    -- What rests on memories follows in this transaction: that lock comes before any head.
+    PERFORM pg_advisory_xact_lock(hashtextextended('memory_bases ' || v_tenant::text, 0));
     UPDATE scopes SET deletion_epoch = deletion_epoch + 1 WHERE tenant_id = v_tenant AND id = v_scope
     RETURNING deletion_epoch INTO v_epoch;
     INSERT INTO revocations (id, tenant_id, scope_id, target, target_id, target_key, mode, epoch, reason,

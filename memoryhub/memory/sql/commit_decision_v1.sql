@@ -9,6 +9,7 @@
 --   barred           a barrier stands in front of the source, subject, key or memory ("barrier")
 --   not_authorised   the right was taken away meanwhile
 --   stale_head       another version was committed meanwhile ("version")
+--   lower_moved      a memory that it rests on is not at the version that was read
 --   item_closed      the review item was decided meanwhile ("decided_by", "decided_at", "outcome_of")
 CREATE OR REPLACE FUNCTION commit_decision_v1(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -47,7 +48,27 @@ BEGIN
     IF p ? 'right' AND NOT has_scope_right_v1((p->>'principal')::uuid, v_scope, p->>'right') THEN
         RETURN jsonb_build_object('outcome', 'not_authorised');
     END IF;
+    IF p ? 'bases' OR p ? 'lowers' THEN
+        -- What memories rest on is changed by one at a time in a tenant, and this lock comes before that of any head.
+        PERFORM pg_advisory_xact_lock(hashtextextended('memory_bases ' || v_tenant::text, 0));
+    END IF;
+    IF p ? 'lowers' THEN
+        -- What it rests on stays as it was read until this is committed: whoever moves it afterwards, tells this one.
+        PERFORM FROM memory_heads
+        WHERE tenant_id = v_tenant AND id IN (
+            SELECT seen.id FROM jsonb_to_recordset(p->'lowers') AS seen (id uuid))
+        ORDER BY id FOR SHARE;
+        IF EXISTS (
+            SELECT FROM jsonb_to_recordset(p->'lowers') AS seen (id uuid, version int)
+            JOIN memory_heads head ON head.tenant_id = v_tenant AND head.id = seen.id
+            WHERE head.version <> seen.version
+        ) THEN
+            RETURN jsonb_build_object('outcome', 'lower_moved');
+        END IF;
+    END IF;
     IF p ? 'closes_item' THEN
+        -- The head before the item, as everybody who changes a head and then what waits for a person.
+        PERFORM FROM memory_heads WHERE tenant_id = v_tenant AND id = v_memory FOR NO KEY UPDATE;
         SELECT review.state, review.decided_at, review.outcome, review.decided_by_id INTO v_item
         FROM review_items review
         WHERE review.tenant_id = v_tenant AND review.id = (p#>>'{closes_item,id}')::uuid FOR UPDATE;
@@ -55,11 +76,6 @@ BEGIN
             RETURN jsonb_build_object('outcome', 'item_closed', 'decided_by', v_item.decided_by_id,
                                       'decided_at', v_item.decided_at, 'outcome_of', v_item.outcome);
         END IF;
-    END IF;
-
-    IF p ? 'bases' THEN
-        -- What memories rest on is changed by one at a time in a tenant, and this lock comes before that of any head.
-        PERFORM pg_advisory_xact_lock(hashtextextended('memory_bases ' || v_tenant::text, 0));
     END IF;
 
     -- (c) Compare and set. A new head begins at version 1; two writers of one new key meet at its unique key.
