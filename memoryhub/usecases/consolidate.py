@@ -98,15 +98,17 @@ def settle_candidate(
     new_candidate: Mapping[str, Any] | None = None,
     state: MemoryState | None = None,
     confirmed: bool = False,
+    expected_version: int | None = None,
 ) -> Consolidated:
     """Decide and commit inside an open transaction, again for every other writer that was faster.
 
     `state` is what was read already, for the first attempt. With `requeues`, work begun under an older epoch goes
     back to the queue; without it (an explicit write, begun in this very transaction) it goes on under the new one.
-    `confirmed` says that a person who may has looked at it: then nobody is asked.
+    `confirmed` says that a person who may has looked at it: then nobody is asked. With `expected_version` it is about
+    what that person saw, and nothing is decided about anything newer.
 
     Raises:
-        StaleHead: `MAX_ATTEMPTS` other writers were faster.
+        StaleHead: `MAX_ATTEMPTS` other writers were faster, or one where a version is expected.
     """
     epoch = candidate.deletion_epoch
     right = right_to_propose(candidate=candidate)
@@ -123,6 +125,8 @@ def settle_candidate(
             now=now,
             right=right,
         )
+        if expected_version is not None and state.version != expected_version:
+            raise StaleHead(state.version)
         if state.epoch != epoch and not state.barrier:
             if requeues:
                 _requeue(tenant_id=tenant_id, candidate=candidate, epoch=state.epoch, now=now)

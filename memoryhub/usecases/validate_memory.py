@@ -91,6 +91,7 @@ def validate_memory(
             words=words,
             reproduction=reproduction,
             looked_at=looked_at,
+            expected_version=expected_version,
             now=now,
         )
         record_audit(
@@ -132,6 +133,7 @@ def _write(
     words: str,
     reproduction: DocumentInput | None,
     looked_at: tuple[str, ...],
+    expected_version: int,
     now: datetime,
 ) -> Consolidated:
     scope_name = (memory.scope_kind, memory.scope_key)
@@ -204,4 +206,5 @@ def _write(
         evidence=draft.evidence,
         new_candidate=describe_candidate(tenant_id=caller.tenant_id, candidate=candidate),
         confirmed=True,
+        expected_version=expected_version,
     )
