@@ -21,6 +21,8 @@ PLURALS = {
     "candidate evidence": "candidate evidence",
     "evidence": "evidence",
     "evidence body": "evidence bodies",
+    "ledger entry": "ledger entries",
+    "memory basis": "memory bases",
     "memory evidence": "memory evidence",
     "source event body": "source event bodies",
     "subject alias": "subject aliases",

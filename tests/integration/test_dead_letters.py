@@ -237,6 +237,7 @@ def test_the_command_lists_puts_back_and_discards(cast: Cast) -> None:
     [
         (("redrive",), "Say which"),
         (("redrive", EXTRACT), "--reason takes one of: cause_fixed, outage_over, other"),
+        (("redrive", "extract:Typo", "--reason", "other"), "no dead letters 'extract:Typo'"),
         (("discard", EXTRACT, "--reason", "other", "--limit", "0"), "--limit"),
         (("discard", EXTRACT, "--reason", "other", "--note", "x" * 201), "too long"),
     ],

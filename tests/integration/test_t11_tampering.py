@@ -747,6 +747,9 @@ def test_the_commands_seal_and_verify(
         run_and_read(capsys, "seal", tenant=slug)
     assert len({(tmp_path / name / f"{cast.tenant_id}.jsonl").read_text() for name in ("one", "two")}) == 1
     assert run_and_read(capsys, "verify_ledger", tenant=slug, since=1, json=True) == ""
+    assert run_and_read(capsys, "seal", tenant=slug) == f"{slug}: nothing new to seal\n"
+    call_command("verify_ledger", tenant=slug, since=999)
+    assert "there is no seal 999 yet" in capsys.readouterr().err
     with connect_as("superuser") as attacker:
         attacker.execute("SET session_replication_role = replica")
         attacker.execute("UPDATE memory_candidates SET content = 'planted' WHERE id = %s", [said.candidate_id])

@@ -77,6 +77,8 @@ class Command(BaseCommand):
             raise CommandError("--limit takes a number from 1 on.")
         change = redrive_dead_letters if verb == "redrive" else discard_dead_letters
         handled = change(caller=caller, fingerprint=fingerprint, reason=reason, note=note, limit=limit, now=clock.now())
+        if not handled.changed and not handled.left:
+            raise CommandError(f"There are no dead letters {fingerprint!r}; `list` prints what there is.")
         done = "put back" if verb == "redrive" else "discarded"
         also = f", {handled.rejected_candidates} candidates rejected" if handled.rejected_candidates else ""
         self.stdout.write(f"{handled.changed} {done}{also}, {handled.left} left")

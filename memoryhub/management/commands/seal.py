@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--tenant", default="", help="slug of one tenant; all without it")
 
     def handle(self, **options: Any) -> None:
-        """Print one line a tenant that has new seals."""
+        """Print one line a tenant: what was sealed, or that there was nothing."""
         failed = 0
         for tenant in find_tenants(options["tenant"]):
             try:
@@ -37,6 +37,8 @@ class Command(BaseCommand):
             if made:
                 entries = sum(seal.entries for seal in made)
                 self.stdout.write(f"{tenant.slug}: {entries} entries, seal {made[-1].number} {made[-1].digest}")
+            else:
+                self.stdout.write(f"{tenant.slug}: nothing new to seal")
         if failed:
             raise CommandError(f"{failed} witnesses could not be told; the seals stand")
 

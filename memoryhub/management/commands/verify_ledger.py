@@ -42,6 +42,8 @@ class Command(BaseCommand):
                 say=None if options["json"] else self._tell_progress(tenant),
             )
             found += len(verified.findings)
+            if options["since"] > verified.seals:
+                self.stderr.write(f"{tenant.slug}: there is no seal {options['since']} yet; no seal was looked at")
             if options["json"]:
                 for finding in verified.findings:
                     self.stdout.write(json.dumps({"tenant": tenant.slug, **asdict(finding)}))
@@ -53,7 +55,7 @@ class Command(BaseCommand):
                 f" {verified.pending} not sealed yet"
             )
         if found:
-            raise CommandError(f"{found} findings")
+            raise CommandError(f"{found} {'finding' if found == 1 else 'findings'}")
         if not options["json"]:
             self.stdout.write("no finding")
 
