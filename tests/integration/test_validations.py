@@ -15,6 +15,7 @@ from memoryhub.lib.db import fetch_all
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.usecases import validate_memory as validation
 from memoryhub.usecases.consolidate import Consolidated, settle_candidate
+from memoryhub.usecases.ingest import describe_event
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
 from tests.ledger import assert_ledger_is_clean
@@ -59,13 +60,11 @@ def overtake(cast: Cast, monkeypatch: pytest.MonkeyPatch, memory_id: Any) -> Con
         finally:
             connection.close()
 
-    real = validation.describe_event
-
     def describe(**facts: Any) -> Any:
         worker = threading.Thread(target=correct)
         worker.start()
         worker.join()
-        return real(**facts)
+        return describe_event(**facts)
 
     monkeypatch.setattr(validation, "describe_event", describe)
     return validate(cast, memory_id, version=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memoryhub.extraction.adapters import ADAPTERS
+from memoryhub.extraction.adapters.reading import AdaptedEvent
 from memoryhub.policy.screening import compile_own_pattern, find_thoughts, redact_forbidden
 
 WORD = "Tr0ub4dor" + "&3x"
@@ -136,6 +137,7 @@ def test_what_a_person_says_of_an_end_tag_stays() -> None:
     adapter = ADAPTERS["openai-chat"](session="s", at=AT)
     said = "Why does it end in </think> again?"
     [event] = adapter.read({"messages": [{"role": "user", "content": said}]}, place=0)
+    assert isinstance(event, AdaptedEvent)
     assert event.payload["text"] == said
 
 

@@ -12,6 +12,7 @@ brings it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -63,36 +64,60 @@ class OpenAIChatAdapter:
         if isinstance(record.get("messages"), list):
             session = _find_session(record) or self.session
             at = _find_time(record) or self.at
-            for number, message in enumerate(record["messages"]):
-                yield from self._read_message(message, session=session, number=number, at=at, place=place)
+            yield from self._read_window(record["messages"], session=session, at=at, place=place)
         else:
-            yield from self._read_message(record, session=self.session, number=self.loose, at=self.at, place=place)
+            yield from self._read_message(
+                _read(record), session=self.session, number=self.loose, at=self.at, place=place
+            )
             self.loose += 1
 
+    def _read_window(self, messages: list[Any], *, session: str, at: datetime | None, place: int) -> Iterator[Adapted]:
+        window = [_read(data) for data in messages]
+        numbers = self.places.place_window(
+            session=session, payloads=[None if said is None else said.payload for said in window]
+        )
+        for number, said in zip(numbers, window, strict=True):
+            yield from self._read_message(said, session=session, number=number, at=at, place=place)
+
     def _read_message(
-        self, data: Any, *, session: str, number: int, at: datetime | None, place: int
+        self, said: _Said | None, *, session: str, number: int, at: datetime | None, place: int
     ) -> Iterator[Adapted]:
         where = f"{place}/{number}"
-        if not isinstance(data, Mapping):
+        if said is None:
             yield Left("message_malformed", where)
             return
-        own = _find_time(data) or at
+        own = said.at or at
         if own is None:
             yield Left("no_time", where)
             return
-        source_type, message = read_message(data)
-        payload = message.as_payload(role=short(data.get("role", "")))
-        event_id, said_at = self.places.identify(session=session, place=str(number), payload=payload, at=own)
-        yield from message.tell_left(where)
+        event_id, said_at = self.places.identify(session=session, place=str(number), payload=said.payload, at=own)
+        yield from said.message.tell_left(where)
         yield AdaptedEvent(
             event_id=event_id,
-            source_type=source_type,
+            source_type=said.source_type,
             occurred_at=said_at,
-            payload=payload,
+            payload=said.payload,
             session=name_session(session),
             source_seq=number,
-            is_user=source_type == USER,
+            is_user=said.source_type == USER,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Hold one message as it was read, with the time it names itself."""
+
+    source_type: str
+    message: Message
+    payload: dict[str, Any]
+    at: datetime | None
+
+
+def _read(data: Any) -> _Said | None:
+    if not isinstance(data, Mapping):
+        return None
+    source_type, message = read_message(data)
+    return _Said(source_type, message, message.as_payload(role=short(data.get("role", ""))), _find_time(data))
 
 
 def _find_session(record: Mapping[str, Any]) -> str:

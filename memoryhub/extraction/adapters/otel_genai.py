@@ -161,11 +161,14 @@ class GenAIAdapter:
     ) -> Iterator[Adapted]:
         if not inputs and not outputs:
             yield Left("call_without_messages", where)
-        for number, data in enumerate([*inputs, *outputs]):
-            at = began if number < len(inputs) else ended
-            # Several choices answer the same place; the first is the conversation's, the others are branches.
-            spot = min(number, len(inputs))
-            yield from self._yield_message(data, session=session, number=spot, at=at, where=where)
+        window = [_read_payload(data) for data in inputs]
+        numbers = self.places.place_window(session=session, payloads=window)
+        # Several choices answer the same place; the first is the conversation's, the others are branches.
+        after = numbers[-1] + 1 if numbers else 0
+        numbers += [after] * len(outputs)
+        for number, (count, data) in zip(numbers, enumerate([*inputs, *outputs]), strict=True):
+            at = began if count < len(inputs) else ended
+            yield from self._yield_message(data, session=session, number=number, at=at, where=where)
 
     def _yield_message(self, data: Any, *, session: str, number: int, at: datetime, where: str) -> Iterator[Adapted]:
         if not isinstance(data, Mapping):
@@ -283,6 +286,13 @@ def _read_message(role: str, data: Mapping[str, Any]) -> tuple[str, Message]:
         message.leave_out("part_malformed", count=len(parts) - len(held))
     holds_result = any(part.get("type") == "tool_call_response" for part in held)
     return TOOL if holds_result else _SOURCE_TYPES[role], message
+
+
+def _read_payload(data: Any) -> dict[str, Any] | None:
+    if not isinstance(data, Mapping):
+        return None
+    role = str(data.get("role", ""))
+    return _read_message(role, data)[1].as_payload(role=short(role))
 
 
 def _read_part(part: Mapping[str, Any], message: Message) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -28,6 +28,7 @@ LONGEST_TEXT = 60_000  # characters; an event's payload holds 256 KiB, and a cha
 LONGEST_NAME = 200
 LONGEST_SESSION = 120
 DEEPEST = 40
+_LEAST_REPEATED = 2  # messages in a row: one alone, such as a thank-you, is said again
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.+-]{1,60}){0,5};base64,")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{400,}")
 
@@ -149,10 +150,28 @@ class Places:
     """Give each message its id by session and place, and its first time, however often it is sent again.
 
     A message that stands in the same place of the same session as another one, and says something else, began another
-    branch of the conversation: its id gets the number of the branch.
+    branch of the conversation: its id gets the number of the branch. A window whose front was cut off goes on where it
+    repeats, without a gap, at least two messages up to the last that is known.
     """
 
     seen: defaultdict[str, dict[str, list[tuple[str, datetime]]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def place_window(self, *, session: str, payloads: Sequence[Mapping[str, Any] | None]) -> list[int]:
+        """Return the place of each message of a window in its conversation; None stands for one that cannot be read."""
+        known = self.seen.get(session, {})
+        digests = ["" if payload is None else sha256_hex(_as_text(payload)) for payload in payloads]
+
+        def stands(number: int, place: int) -> bool:
+            return any(held == digests[number] for held, _ in known.get(str(place), ()))
+
+        count = len(digests)
+        head = next((number for number in range(count) if not stands(number, number)), count)
+        end = 1 + max((int(place) for place in known if place.isdecimal()), default=-1)
+        for shift in range(1, end - head):
+            repeated = range(head, min(count, end - shift))
+            if len(repeated) >= _LEAST_REPEATED and all(stands(number, number + shift) for number in repeated):
+                return [*range(head), *range(head + shift, count + shift)]
+        return [*range(count)]
 
     def identify(self, *, session: str, place: str, payload: Mapping[str, Any], at: datetime) -> tuple[str, datetime]:
         """Return the id of a message, and when it was first seen to be said."""
