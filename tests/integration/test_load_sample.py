@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import TypeVar
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
+from rich.progress import Progress
 
 from memoryhub.access import operations
 from memoryhub.access.callers import describe_person
@@ -18,6 +19,7 @@ from memoryhub.access.models import ApiToken, Principal, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib import clock
 from memoryhub.lib.db import fetch_all
+from memoryhub.lib.ids import new_id
 from memoryhub.management.sample import facts, loader, provisioning
 from memoryhub.review.models import ReviewItem
 from memoryhub.types.enums import ReviewKind
@@ -96,6 +98,25 @@ def test_the_sample_fills_both_queues_and_loads_once(capsys: pytest.CaptureFixtu
     assert read_everything() == first
     assert "new events                         │     0" in capsys.readouterr().out
     assert provisioning.count_waiting() == waiting
+
+
+def test_what_others_send_meanwhile_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("load_sample")
+    capsys.readouterr()
+    send = loader._send_events
+
+    def send_and_be_joined(items: Sequence[loader.Item], clients: dict[str, httpx.Client], progress: Progress) -> None:
+        send(items, clients, progress)
+        another = {**items[0].event, "event_id": f"another-{new_id()}"}
+        assert clients[items[0].sender].post("events", json=another).is_success
+
+    monkeypatch.setattr(loader, "_send_events", send_and_be_joined)
+    call_command("load_sample")
+    told = capsys.readouterr().out
+    assert "new events                         │     0" in told
+    assert f"events known from an earlier load  │ {len(loader.list_items()):>5}" in told
 
 
 def test_a_completed_load_is_not_sent_again(

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from memoryhub.lib import clock
 from memoryhub.management.sample.keys import load_keys, note_loaded, read_loaded
-from memoryhub.management.sample.loader import LoadFailed, Report, digest_load, load_sample
+from memoryhub.management.sample.loader import LoadFailed, Report, digest_load, list_items, load_sample
 from memoryhub.management.sample.provisioning import (
     ADMIN,
     MACHINES,
@@ -61,7 +61,8 @@ class Command(BaseCommand):
             console.print("The sample is loaded already.")
             return
         console.print("loading the sample")
-        held = count_events()
+        sent = [item.event_id for item in list_items()]
+        held = count_events(event_ids=sent)
         columns = (TextColumn("{task.description:10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         try:
             with Progress(*columns, console=console) as progress:
@@ -69,7 +70,8 @@ class Command(BaseCommand):
         except LoadFailed as reason:
             raise CommandError(str(reason)) from None
         note_loaded(file=file, digest=digest)
-        console.print(describe_results(report=report, new=count_events() - held, waiting=count_waiting()))
+        new = count_events(event_ids=sent) - held
+        console.print(describe_results(report=report, new=new, waiting=count_waiting()))
         console.print(ABOUT_COUNTS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from memoryhub.access import operations
 from memoryhub.access.callers import RELAY_USER, Caller, authenticate_token, describe_person, digest_secret
 from memoryhub.access.models import ApiToken, Principal, PrincipalKind, Scope, Tenant
 from memoryhub.access.tenancy import tenant_context
-from memoryhub.kernel.models import SourceEvent
+from memoryhub.kernel.models import SourceEventBody
 from memoryhub.management.sample.facts import BOT, FOLDER, name_maintainer
 from memoryhub.review.models import ReviewItem
 from memoryhub.types.enums import ReviewState
@@ -72,7 +73,7 @@ PEOPLE = (
         ("view_memory", "approve_erasure"),
         ("reveal_identity",),
     ),
-    Person("oscar", "Oscar", "operator", "only the dashboard yet", (), ("operate",)),
+    Person("oscar", "Oscar", "operator", "dashboard, dead letters", (), ("operate",)),
     Person("nora", "Nora", "auditor", "memories; no audit yet", ("view_memory", "read_audit")),
 )
 MACHINES = (PLANNER, BOT)
@@ -106,11 +107,11 @@ def is_usable(*, secret: str, now: datetime) -> bool:
     return authenticate_token(secret=secret, now=now) is not None
 
 
-def count_events() -> int:
-    """Return how many events the sample's tenant has received."""
+def count_events(*, event_ids: Sequence[str]) -> int:
+    """Return how many of these events the sample's tenant has received; others may send at the same time."""
     tenant = Tenant.objects.get(slug=TENANT)
     with tenant_context(tenant.pk, read_only=True):
-        return SourceEvent.objects.filter(tenant=tenant).count()
+        return SourceEventBody.objects.filter(tenant=tenant, event_key__in=event_ids).count()
 
 
 def count_waiting() -> dict[str, int]:
