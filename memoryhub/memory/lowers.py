@@ -10,7 +10,7 @@ from memoryhub.kernel.lineage import CyclicLineage, check_edge
 from memoryhub.lib.db import fetch_all, fetch_records
 from memoryhub.memory.loading import load_state_of_memory
 from memoryhub.policy.admission import LEAD_WEIGHT
-from memoryhub.policy.belief import find_standing, list_roots
+from memoryhub.policy.belief import find_standing
 from memoryhub.policy.merge import MergePolicy, MergeRuleV1, weigh_reading
 from memoryhub.policy.reflection import find_fall, lay_basis, rest_claim
 from memoryhub.types.basis import LowerBelief, LowerFacts
@@ -81,7 +81,7 @@ def load_lower(*, tenant_id: str, memory_id: str, policy: MergePolicy | None = N
         belief=LowerBelief(
             weight=confidence,
             observed_at=derived_at,
-            roots=frozenset().union(*(list_roots(claim=claim) for claim in supporters)),
+            roots=frozenset().union(*(_list_roots(claim) for claim in supporters)),
             principals=frozenset(claim.author.principal for claim in supporters),
             trust=min((claim.trust for claim in supporters), key=_BEST_FIRST.index, default=Trust.UNTRUSTED),
             lineages=lineages,
@@ -100,6 +100,11 @@ def load_lowers(*, tenant_id: str, memory_ids: Collection[str]) -> dict[str, Low
     """Read memories as others rest on them, by id; those there are."""
     found = {memory_id: load_lower(tenant_id=tenant_id, memory_id=memory_id) for memory_id in sorted(set(memory_ids))}
     return {memory_id: lower for memory_id, lower in found.items() if lower is not None}
+
+
+def _list_roots(claim: Claim) -> frozenset[str]:
+    """Return what a claim goes back to: its source where it names nothing, and nothing where its ground fell."""
+    return claim.roots or frozenset({claim.source.key} if claim.lineages else ())
 
 
 def _list_supporters(state: MemoryState, part: Part | None) -> list[Claim]:

@@ -106,7 +106,7 @@ def count_bases(*, bases: Iterable[Basis]) -> int:
     """Return how many independent lineages lower memories go back to between them; one that brings nothing has none."""
     beliefs = [basis.belief for basis in bases if basis.belief.roots]
     groups = group_roots(pieces=[belief.roots for belief in beliefs])
-    return max(1, sum(max(beliefs[place].lineages for place in group) for group in groups))
+    return sum(max(beliefs[place].lineages for place in group) for group in groups)
 
 
 @dataclass(frozen=True, slots=True)

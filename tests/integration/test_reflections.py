@@ -272,6 +272,28 @@ def test_revoking_what_it_goes_back_to_hides_it_at_once(cast: Cast) -> None:
     assert_clean(cast)
 
 
+def test_ground_that_fell_counts_nowhere_above(cast: Cast) -> None:
+    """One of two reflections lost its ground: the memory stands on the other one, and so does what rests on it."""
+    lowers = [
+        state_fact(cast, value=value, key=key, by=by.username).result
+        for key, value, by in (("release.latest", "4.1", cast.alice), ("release.eol", "2025", cast.bob))
+    ]
+    held = [reflect(cast, (lower.memory_id or "", 1)).result for lower in lowers]
+    memory_id = held[0].memory_id or ""
+    assert held[1].memory_id == memory_id
+    count = "SELECT independent_evidence_count FROM memory_heads WHERE id = %s"
+    assert ask(cast, count, memory_id) == [(2,)]
+    state_fact(cast, value="4.2", key="release.latest", by=cast.alice.username, at=EARLY + timedelta(days=1))
+    relay()
+    assert (look(cast, memory_id).states, ask(cast, count, memory_id)) == (["active"], [(1,)])
+    upper = reflect(cast, (memory_id, look(cast, memory_id).version), key="release.pace").result
+    assert upper.action == "ADD"
+    laid = ask(cast, "SELECT roots::text[] FROM memory_bases WHERE memory_id = %s", upper.memory_id)
+    other = ask(cast, "SELECT roots::text[] FROM memory_evidence WHERE memory_id = %s", lowers[1].memory_id)
+    assert laid == other
+    assert_ledger_is_clean(cast.tenant_id)
+
+
 def test_it_is_not_kept_on_nothing(cast: Cast) -> None:
     gone = state(cast)
     upper = reflect(cast, (gone, 1)).result.memory_id
