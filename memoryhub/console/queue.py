@@ -127,6 +127,7 @@ def make_row(*, item: ItemRow, query: dict[str, str], viewer: Viewer, kind: str,
             viewer=viewer,
             now=now,
         ),
+        is_again=kind == ReviewKind.REREVIEW,
     )
 
 

@@ -302,7 +302,7 @@ def _compare_fields(case: Case, standing: PartRecord | None) -> tuple[tuple[Fiel
         Field(
             name=gettext("extracted"),
             old="",
-            new=f"{candidate.extractor} {candidate.extractor_version}",
+            new=_name_extractor(candidate.extractor, candidate.extractor_version),
             new_note=gettext("confidence %(number)s") % {"number": f"{candidate.confidence:.2f}"},
         ),
     ]
@@ -315,6 +315,11 @@ def _compare_fields(case: Case, standing: PartRecord | None) -> tuple[tuple[Fiel
     shown = [field for field in fields if field.new and (field.old != field.new or field.clock == "recorded")]
     equal += [(field.name, field.new) for field in fields if field not in shown and not field.vocabulary]
     return tuple(shown), tuple((name, value) for name, value in equal if value)
+
+
+def _name_extractor(name: str, version: str) -> str:
+    """Name an extractor once: the version of our own ones begins with the name."""
+    return version if version.startswith(f"{name}/") else f"{name} {version}"
 
 
 def _is_proposed(claim: ClaimRow, case: Case, standing: PartRecord | None) -> bool:

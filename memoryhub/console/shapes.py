@@ -91,6 +91,7 @@ class QueueRow:
     rule: str
     waiting_on: str
     lease: Lease | None
+    is_again: bool = False  # nothing is proposed: a memory is looked at again
 
     @property
     def is_short(self) -> bool:

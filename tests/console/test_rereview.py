@@ -41,7 +41,11 @@ def test_the_page_says_why_and_links_both_ways(fallen: tuple[Cast, str, str]) ->
     assert f'href="/memories/{lower}/"' in page
     assert "version 1, now 2" in page
     assert f'href="/memories/{upper}/"' in rita.get(f"/memories/{lower}/").content.decode()
-    assert f'href="/memories/{upper}/"' in rita.get("/queues/rereview/").content.decode()
+    assert "uses version 1, now 2" in rita.get(f"/memories/{lower}/").content.decode()
+    queue = rita.get("/queues/rereview/").content.decode()
+    assert f'href="/memories/{upper}/"' in queue
+    assert "<ins>" not in queue
+    assert "Current to proposed" not in queue
 
 
 @pytest.mark.parametrize(("verb", "states"), [("keep", ["active"]), ("reject", [])])
