@@ -100,5 +100,5 @@ def describe_sign_ins(*, keys: dict[str, str]) -> Table:
         table.add_column(name)
     for person in PEOPLE:
         table.add_row(person.username, keys[person.username], person.role, person.can_try)
-    table.add_row(ADMIN, keys[ADMIN], "administrator", "tables under /admin/")
+    table.add_row(ADMIN, keys[ADMIN], "administrator", "principals, at /admin/")
     return table
