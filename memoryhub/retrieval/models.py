@@ -69,7 +69,7 @@ class RetrievalRun(TenantModel):
         default_permissions = ()
         indexes: ClassVar[list[models.Index]] = [
             models.Index(F("tenant"), F("principal"), F("at").desc(), name="retrieval_runs_newest"),
-            models.Index(fields=["tenant", "session_key"], name="retrieval_runs_by_session"),
+            models.Index(fields=["tenant", "session_key", "at", "id"], name="retrieval_runs_of_session"),
         ]
 
     def __str__(self) -> str:

@@ -2,9 +2,12 @@
 -- so, whether or not the agent does. The first run is the root of all of it, so that one session is one lineage.
 CREATE OR REPLACE FUNCTION find_runs_of_session_v1(p_tenant uuid, p_session text, p_actor uuid, p_sender uuid)
 RETURNS TABLE (first_run uuid, last_run uuid) LANGUAGE sql STABLE AS $$
-    SELECT (array_agg(run.id ORDER BY run.at, run.id))[1], (array_agg(run.id ORDER BY run.at DESC, run.id DESC))[1]
-    FROM retrieval_runs run
-    WHERE p_session <> '' AND p_actor = p_sender AND run.tenant_id = p_tenant AND run.session_key = p_session
+    -- Both ends of an index: a session with many answers costs what one with two does.
+    SELECT (SELECT run.id FROM retrieval_runs run WHERE run.tenant_id = p_tenant AND run.session_key = p_session
+            ORDER BY run.at, run.id LIMIT 1),
+        (SELECT run.id FROM retrieval_runs run WHERE run.tenant_id = p_tenant AND run.session_key = p_session
+         ORDER BY run.at DESC, run.id DESC LIMIT 1)
+    WHERE p_session <> '' AND p_actor = p_sender
       AND EXISTS (SELECT FROM principals WHERE id = p_actor AND kind <> 'human')
 $$;
 
