@@ -64,7 +64,8 @@ class Command(BaseCommand):
         except OntologyRefused as refusal:
             for fault in refusal.faults:
                 self.stderr.write(f"{file}: {fault.place}: {fault.code}: {fault.detail}")
-            raise CommandError(f"{len(refusal.faults)} faults; nothing was changed.") from None
+            count = len(refusal.faults)
+            raise CommandError(f"{count} {'fault' if count == 1 else 'faults'}; nothing was changed.") from None
         for change in declared.changes:
             self.stdout.write(change.as_text())
         verb = "would be changed" if is_trial else "changed"
