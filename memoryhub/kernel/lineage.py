@@ -89,7 +89,7 @@ class _Lineages:
                 self.above[self._find(root)] = self._find(first)
             self._find(first)
         self.kept |= counted
-        self.known = self.known.union(*level.values())
+        self.known.update(*level.values())
 
     def _counts(self, roots: Roots) -> bool:
         if roots <= self.known:
