@@ -18,6 +18,7 @@ from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.write_memory import write_memory
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast
+from tests.integration.reflecting import reflect, relay
 
 LONG = (
     "Security fixes are published until the end of the extended period; after that only customers with a support "
@@ -88,3 +89,12 @@ def revoke_memory(cast: Cast, case: Case) -> None:
         reason="request",
         now=clock.now(),
     )
+
+
+def fell(cast: Cast) -> tuple[str, str]:
+    """Let a memory say something else than what a reflection rests on; return both, the lower one first."""
+    lower = str(state_fact(cast, value="6.0", cycle="6.0").result.memory_id)
+    upper = str(reflect(cast, (lower, 1)).result.memory_id)
+    state_fact(cast, value="6.0.1", cycle="6.0", at=EARLY + timedelta(days=1))
+    relay()
+    return lower, upper

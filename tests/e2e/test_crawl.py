@@ -27,6 +27,7 @@ NO_PAGE = {
     "console:api_schema": "a file to take away",
     "console:lease": "takes a POST and answers with a fragment",
     "console:reopen": "takes a POST and leads to the item",
+    "console:again": "takes a POST and leads back to the memory",
     "console:favicon": "leads to the picture",
     "console:sign_out": "takes a POST and leads to the sign-in",
     "console:sign_in": "opened by nobody, in a test of its own",
@@ -67,23 +68,24 @@ class World:
         if keys == ["memory_id"]:
             return [reverse(name, args=[memory]) + query for memory in self.memories for query in self.queries]
         if keys == ["kind"]:
-            return [reverse(name, args=[kind]) for kind in ("conflict", "confirmation")]
+            return [reverse(name, args=[kind]) for kind in ("conflict", "confirmation", "rereview")]
         assert keys == [], f"nothing fills {keys} of {name}"
         return [reverse(name)]
 
 
 def make_full(cast: Cast) -> World:
-    """Fill a tenant: open, closed and locked cases, a question of Alice's, long words."""
+    """Fill a tenant: open, closed and locked cases, a question of Alice's, long words, a memory to look at again."""
     standing, closed, locked = (stories.contest(cast, cycle=cycle) for cycle in ("4.1", "5.0", "5.1"))
     prose = stories.contest(cast, cycle="5.2", first=stories.LONG, then=stories.LONG + ", or twice a year")
     stories.decide(cast, closed, verb=Verb.ACCEPT, note="The tag is fresh.")
     stories.revoke_memory(cast, locked)
     question = stories.infer_preference(cast)
+    lower, upper = stories.fell(cast)
     conflicts = [{"kind": "conflict", "item_id": case.item_id} for case in (standing, prose, closed, locked)]
     return World(
         viewer=cast.alice,
         cases=[*conflicts, {"kind": "confirmation", "item_id": question}],
-        memories=[case.memory_id for case in (standing, prose, locked)],
+        memories=[*(case.memory_id for case in (standing, prose, locked)), lower, upper],
         queries=["?valid_at=2022-08-10"],
     )
 
