@@ -242,3 +242,10 @@ def test_odd_values_reach_the_search_without_breaking_it(shared: Api) -> None:
         ):
             told = shared.post("memories/search", {"query": "django", field: value})
             assert told.status < 500, (field, value, told.raw)
+
+
+def test_the_detail_says_that_there_are_faults_it_does_not_name(shared: Api) -> None:
+    problem = shared.send("POST", "memories", {"event_id": "x"}).json
+    assert len(problem["errors"]) > 3
+    assert problem["detail"].endswith(" and elsewhere.")
+    assert shared.send("POST", "memories/search", {"top_k": 5}).json["detail"] == "1 fault, at /query."

@@ -154,7 +154,7 @@ def tell_faults(error: ValidationError, *, at: str = "") -> Problem:
     code = next((first for first in _FIRST if first in codes), None)
     if code is None:
         code = Code.UNKNOWN_FIELD if codes == {Code.UNKNOWN_FIELD} else Code.INVALID_INPUT
-    places = ", ".join(fault.pointer or "the body" for fault in faults[:3])
+    places = ", ".join(fault.pointer or "the body" for fault in faults[:3]) + " and elsewhere" * bool(faults[3:])
     more: dict[str, Any] = {}
     if code is Code.TOO_LARGE:
         more["limit"] = next(one["ctx"]["limit"] for one in error.errors() if one["type"] == Code.TOO_LARGE)

@@ -51,7 +51,9 @@ class Command(BaseCommand):
         except ScopeForbidden as refused:
             raise CommandError(f"This person lacks the right {refused.right} on its scope.") from None
         except AvailabilityRefused:
-            raise CommandError(f"It cannot become {options['availability']} from what it is.") from None
+            raise CommandError(
+                f"It is {options['availability']} already, or it expired, was erased or was revoked, which is final."
+            ) from None
         self.stdout.write(
             f"Memories that name other evidence now: {lost.relabelled}; that wait for a person: {lost.reviewed}; "
             f"that need nobody any more: {lost.restored}."
