@@ -12,6 +12,7 @@ from memoryhub.kernel import sealing
 from memoryhub.kernel.leaves import NEWEST_SCHEME, SCHEMES
 from memoryhub.kernel.seals import Seal
 from memoryhub.lib import clock
+from memoryhub.lib.db import fetch_all
 from tests.acts import state_fact
 from tests.cast import EARLY, Cast, make_cast
 from tests.conftest import ConnectAs
@@ -39,11 +40,10 @@ def test_what_came_from_another_server_is_sealed_in_pieces_and_then_left_alone(
     assert len(sealed) > 3
     state_fact(cast, value="4.2", by=cast.alice.username, at=EARLY + timedelta(days=9))
     asked: list[Any] = []
-    real = sealing.fetch_all
 
     def listen(*, sql: str, params: Any) -> Any:
         asked.append(params)
-        return real(sql=sql, params=params)
+        return fetch_all(sql=sql, params=params)
 
     monkeypatch.setattr(sealing, "fetch_all", listen)
     assert_ledger_is_clean(cast.tenant_id)
