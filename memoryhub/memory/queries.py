@@ -427,6 +427,7 @@ class EventStatus:
     sender_id: str
     state: str
     failure: str
+    notes: tuple[str, ...]
     candidates: tuple[CandidateStatusRecord, ...]
 
 
@@ -456,13 +457,14 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
     record_id, scope_id, sender_id = rows[0]
     jobs = fetch_all(
         sql="""
-            SELECT state, CASE WHEN state = 'discarded' THEN reason ELSE last_error END FROM processing_jobs
+            SELECT state, CASE WHEN state = 'discarded' THEN reason ELSE last_error END,
+                kind = 'extract' AND state = 'succeeded' FROM processing_jobs
             WHERE tenant_id = %(tenant)s AND state <> 'cancelled' AND (target_id = %(event)s OR target_id IN (
                 SELECT id FROM memory_candidates WHERE tenant_id = %(tenant)s AND source_event_id = %(event)s))
         """,
         params={"tenant": caller.tenant_id, "event": record_id},
     )
-    states = dict(jobs)
+    states = {job: note for job, note, _ in jobs}
     state = next((name for job, name in _STATE_OF_JOBS if job in states), "succeeded")
     candidates = fetch_records(
         sql="""
@@ -482,5 +484,6 @@ def find_event_status(*, caller: Caller, event_id: str) -> EventStatus | None:
         sender_id=sender_id,
         state=state,
         failure=states.get("dead") or states.get("discarded", ""),
+        notes=tuple(sorted({note for _, note, is_read in jobs if is_read and note})),
         candidates=tuple(CandidateStatusRecord(**row) for row in candidates),
     )

@@ -27,6 +27,7 @@ from memoryhub.usecases.declare_pattern import declare_pattern
 from memoryhub.usecases.ingest import EventInput, ingest_events
 from memoryhub.usecases.revoke import revoke
 from memoryhub.usecases.run_jobs import MOST_QUESTIONS, run_job
+from tests.api.client import Api
 from tests.cast import EARLY, Cast, make_cast
 from tests.endpoint import Act, Endpoint, Exchange, answer, hang, refuse, serve
 
@@ -242,6 +243,8 @@ def test_what_cannot_be_read_or_is_refused_leaves_the_words(
         run_job(claimed=claimed, now=clock.now())
     assert list_jobs(cast) == [("succeeded", 1, note)]
     assert [key for key, _ in list_proposed(cast)] == keys
+    [[event_key]] = read(cast, "SELECT event_key FROM source_event_bodies")
+    assert Api(cast.secret).get(f"events/{event_key}/status").json["notes"] == ([note] if note else [])
 
 
 def test_a_worker_that_dies_after_the_answer_does_not_ask_again(

@@ -130,6 +130,7 @@ class EventStatus(ApiView):
                 id=status.id,
                 state=status.state,
                 failure=status.failure,
+                notes=list(status.notes),
                 candidates=[_tell_candidate(candidate) for candidate in status.candidates],
             )
         )

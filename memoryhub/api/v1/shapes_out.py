@@ -80,6 +80,10 @@ class EventStatusOut(Answer):
     id: str
     state: str = Field(description="`queued`, `running`, `succeeded`, `failed` or `discarded`.")
     failure: str = Field(description="Why it failed, or why a person gave it up, without content.")
+    notes: list[str] = Field(
+        description="What an extractor could not do although its job ended, as codes, such as `model_failed`: then the"
+        " words themselves were proposed."
+    )
     candidates: list[CandidateSummary]
 
 
