@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -41,6 +42,7 @@ from memoryhub.usecases.review import (
 from memoryhub.usecases.run_jobs import run_due_jobs
 from memoryhub.usecases.write_memory import write_memory
 from tests.cast import EARLY, Cast, make_cast
+from tests.conftest import ConnectAs
 from tests.ledger import assert_ledger_is_clean
 from tests.promises import PromiseReport
 
@@ -116,7 +118,7 @@ INVARIANTS = {
         SELECT count(*) FROM memory_evidence claim
         JOIN memory_candidates candidate ON candidate.id = claim.candidate_id
         JOIN memory_heads head ON head.id = claim.memory_id
-        WHERE claim.tenant_id = %(tenant)s AND claim.withdrawn_by IS NULL AND find_barrier_v1(
+        WHERE claim.tenant_id = %(tenant)s AND claim.withdrawn_by IS NULL AND public.find_barrier_v1(
             claim.tenant_id, head.scope_id, head.subject_id, head.id, head.fact_key,
             ARRAY[claim.source_id] || claim.roots, candidate.deletion_epoch) IS NOT NULL
     """,
@@ -393,12 +395,27 @@ def test_the_invariants_hold_whatever_is_asked_for(
     promise_report(count=done.total(), what="steps without a broken invariant")
 
 
+BLIND = """
+    DROP SCHEMA IF EXISTS without_barriers CASCADE;
+    CREATE SCHEMA without_barriers;
+    CREATE FUNCTION without_barriers.find_barrier_v1(uuid, uuid, uuid, uuid, text, uuid[], bigint)
+    RETURNS uuid LANGUAGE sql STABLE AS 'SELECT NULL::uuid';
+    GRANT USAGE ON SCHEMA without_barriers TO memoryhub_app;
+"""
+
+
 @pytest.mark.promise("T16")
-def test_without_folding_anew_an_invariant_breaks(
-    monkeypatch: pytest.MonkeyPatch, promise_report: PromiseReport
-) -> None:
-    """Leave out what a revocation does last: the machine must then find a memory that its evidence does not derive."""
-    monkeypatch.setattr(revocation, "fold_again", lambda **_: None)
-    with pytest.raises(AssertionError):
-        run_state_machine_as_test(Machine, settings=settings(SETTINGS, max_examples=200, phases=[Phase.generate]))
-    promise_report(count=1, what="broken invariant found in the twin that does not fold anew")
+def test_without_barriers_an_invariant_breaks(connect_as: ConnectAs, promise_report: PromiseReport) -> None:
+    """Let nobody see a barrier: the machine must then find that something revoked is held."""
+    owner = connect_as("owner")
+    owner.autocommit = True
+    owner.execute(BLIND.encode())
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET search_path TO without_barriers, public")
+        with pytest.raises(AssertionError):
+            run_state_machine_as_test(Machine, settings=settings(SETTINGS, max_examples=200, phases=[Phase.generate]))
+    finally:
+        connection.close()
+        owner.execute(b"DROP SCHEMA without_barriers CASCADE")
+    promise_report(count=1, what="broken invariant found in the twin without barriers")
