@@ -123,8 +123,9 @@ def bring_questions(api: Api, canaries: Canaries) -> None:
 
 def bring_notes(cast: Cast, api: Api, canaries: Canaries) -> None:
     """Let people write secrets: into a note, into a reason, and where a dead letter is given up."""
-    for value, by in (("4.2.1", cast.alice), ("4.2.2", cast.bob)):
-        told = api.post("memories", a_memory(fact_key="release.lts", value=value, actor=by.username))
+    for value, by, day in (("4.2.1", cast.alice, "2022-08-03"), ("4.2.2", cast.bob, "2022-08-04")):
+        claim = a_memory(fact_key="release.lts", value=value, actor=by.username, occurred_at=f"{day}T00:00:00Z")
+        told = api.post("memories", claim)
         assert told.status in (201, 202), told.raw
     with tenant_context(cast.tenant_id, read_only=True):
         [(item, version)] = fetch_all(
