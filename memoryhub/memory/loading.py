@@ -328,3 +328,16 @@ def load_candidate(*, tenant_id: str, candidate_id: str) -> CandidateRecord | No
     after = AfterRecall(row.pop("session_key"), row.pop("session_root"), row.pop("received_at"))
     row["after_recall"] = after if row.pop("is_after_recall") else None
     return CandidateRecord(**row)
+
+
+def load_claimed(*, tenant_id: str, candidate_id: str) -> CandidateRecord:
+    """Read the candidate that a claim came from.
+
+    Raises:
+        LookupError: there is none, which the foreign key of the claim prevents.
+    """
+    candidate = load_candidate(tenant_id=tenant_id, candidate_id=candidate_id)
+    if candidate is None:
+        message = "a claim has the candidate it came from"
+        raise LookupError(message)
+    return candidate

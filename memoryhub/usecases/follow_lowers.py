@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoryhub.lib.db import fetch_all
 from memoryhub.memory.exceptions import StaleHead
-from memoryhub.memory.loading import load_candidate, load_state_of_memory
+from memoryhub.memory.loading import load_claimed, load_state_of_memory
 from memoryhub.memory.lowers import list_uppers, load_lowers
 from memoryhub.memory.operations import Resting, commit_decision
 from memoryhub.policy.merge import MergePolicy
@@ -133,10 +133,7 @@ def _commit(
     now: datetime,
 ) -> Committed:
     opener = _choose_opener(held, followed)
-    candidate = load_candidate(tenant_id=tenant_id, candidate_id=state.candidates[opener.opener])
-    if candidate is None:
-        message = "a claim has the candidate it came from"
-        raise LookupError(message)
+    candidate = load_claimed(tenant_id=tenant_id, candidate_id=state.candidates[opener.opener])
     decision = decide_followed(held=held, followed=followed, policy=policy, now=now)
     return commit_decision(
         tenant_id=tenant_id,

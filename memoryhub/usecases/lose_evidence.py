@@ -10,7 +10,7 @@ from memoryhub.access.queries import ScopeNotFound, access_scope_by_id
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
-from memoryhub.memory.loading import load_candidate, load_state_of_memory
+from memoryhub.memory.loading import load_claimed, load_state_of_memory
 from memoryhub.memory.operations import Resting, commit_decision
 from memoryhub.policy.belief import derive_belief
 from memoryhub.policy.difference import compare_timelines
@@ -235,10 +235,7 @@ def _commit(
     resting: Resting | None = None,
     withdraws: Sequence[SourceIdentity] | set[SourceIdentity] = (),
 ) -> None:
-    candidate = load_candidate(tenant_id=tenant_id, candidate_id=state.candidates[about.opener])
-    if candidate is None:
-        message = "a claim has the candidate it came from"
-        raise LookupError(message)
+    candidate = load_claimed(tenant_id=tenant_id, candidate_id=state.candidates[about.opener])
     committed = commit_decision(
         tenant_id=tenant_id,
         candidate=candidate,

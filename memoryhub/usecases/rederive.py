@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
-from memoryhub.memory.loading import load_candidate, load_state_of_memory
+from memoryhub.memory.loading import load_claimed, load_state_of_memory
 from memoryhub.memory.lowers import find_unlike_bases
 from memoryhub.memory.operations import commit_decision
 from memoryhub.policy.belief import derive_belief
@@ -68,10 +68,7 @@ def fold_again(
     """
     rules = policy or MergePolicy()
     state = load_state_of_memory(tenant_id=tenant_id, memory_id=memory_id, now=now)
-    candidate = load_candidate(tenant_id=tenant_id, candidate_id=next(iter(state.candidates.values())))
-    if candidate is None:
-        message = "a claim has the candidate it came from"
-        raise LookupError(message)
+    candidate = load_claimed(tenant_id=tenant_id, candidate_id=next(iter(state.candidates.values())))
     decision = decide_withdrawal(
         parts=[stored.part for stored in state.parts],
         claims=state.claims,
