@@ -396,3 +396,11 @@ def _list_links(
         """,  # noqa: S608  constants of this module
         params={"tenant": tenant_id, "memory": memory_id, "readable": list(readable)},
     )
+
+
+def hold_bases(*, tenant_id: str) -> None:
+    """Let nobody else change what memories of the tenant rest on, to the end of the transaction.
+
+    Taken after the guards of scopes and before any head, as `commit_decision_v1` takes it.
+    """
+    fetch_all(sql="SELECT pg_advisory_xact_lock(hashtextextended('memory_bases ' || %s, 0))", params=[tenant_id])

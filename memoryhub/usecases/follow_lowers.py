@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memoryhub.lib.db import fetch_all
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_claimed, load_state_of_memory
-from memoryhub.memory.lowers import list_uppers, load_lowers
+from memoryhub.memory.lowers import hold_bases, list_uppers, load_lowers
 from memoryhub.memory.operations import Resting, commit_decision
 from memoryhub.policy.merge import MergePolicy
 from memoryhub.policy.reflection import Held, decide_followed, follow_lowers, rest_all
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 20
 
-# Several guards are taken by ascending id (ADR 0014), and what memories rest on is changed by one at a time in a
-# tenant: the second lock before any head, as `commit_decision_v1` takes it.
+# Several guards are taken by ascending id (ADR 0014).
 _GUARDS = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 0))"
-_BASES = "SELECT pg_advisory_xact_lock(hashtextextended('memory_bases ' || %s, 0))"
 _ASKED = """
     SELECT reason FROM review_items
     WHERE tenant_id = %s AND object_id = %s AND kind = 'rereview' AND state = 'open'
@@ -50,7 +48,7 @@ def follow_memory(*, tenant_id: str, memory_id: str, version: int, now: datetime
         return 0
     for scope_id in sorted({upper.scope_id for upper in uppers}):
         fetch_all(sql=_GUARDS, params=[scope_id])
-    fetch_all(sql=_BASES, params=[tenant_id])
+    hold_bases(tenant_id=tenant_id)
     return sum(follow_one(tenant_id=tenant_id, memory_id=upper.memory_id, now=now) for upper in uppers)
 
 

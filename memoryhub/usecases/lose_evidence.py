@@ -11,6 +11,7 @@ from memoryhub.access.tenancy import tenant_context
 from memoryhub.lib.db import fetch_all, naming_errors
 from memoryhub.memory.exceptions import StaleHead
 from memoryhub.memory.loading import load_claimed, load_state_of_memory
+from memoryhub.memory.lowers import hold_bases
 from memoryhub.memory.operations import Resting, commit_decision
 from memoryhub.policy.belief import derive_belief
 from memoryhub.policy.difference import compare_timelines
@@ -121,7 +122,7 @@ def _change(tenant_id: str, evidence_id: str, scope_id: str, availability: Avail
     What rests on memories follows in the same transaction: that lock comes before any head.
     """
     fetch_all(sql="SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", params=[scope_id])
-    fetch_all(sql="SELECT pg_advisory_xact_lock(hashtextextended('memory_bases ' || %s, 0))", params=[tenant_id])
+    hold_bases(tenant_id=tenant_id)
     before = [Availability.AVAILABLE, Availability.UNREACHABLE]
     if availability is Availability.AVAILABLE:
         before = [Availability.UNREACHABLE]
